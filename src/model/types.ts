@@ -55,7 +55,7 @@ export type TensorRole =
 
 /**
  * One tensor as it will be stored: where it comes from and its shape.
- * Several sources are interleaved panel by panel (gate and up), so `rows` counts the rows of all.
+ * Several sources of one shape are interleaved panel by panel (gate and up); `rows` counts the rows of all.
  */
 export interface TensorPlan {
   readonly role: TensorRole;

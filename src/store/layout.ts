@@ -6,7 +6,7 @@
  * `CHUNK_BYTES` (but always at least one panel). Chunks tile the file. Every part of a chunk starts on a
  * multiple of `ALIGNMENT`, and so does the next chunk.
  */
-import { PANEL_ROWS, panelBytes, panelCount } from "./panel.ts";
+import { panelBytes, panelCount } from "./panel.ts";
 import type { StoredTensor } from "./types.ts";
 
 /** Direct I/O wants its offsets and lengths to be multiples of the device's block; 4096 serves all. */
@@ -18,9 +18,9 @@ export const CHUNK_BYTES = 1 << 20;
 export interface ChunkPart {
   /** Index into the file's tensors. */
   readonly tensor: number;
-  /** First row, and rows without the filling of the last panel. */
-  readonly firstRow: number;
-  readonly rows: number;
+  /** First panel, and how many; a vector counts as one. */
+  readonly firstPanel: number;
+  readonly panels: number;
   /** From the start of the chunk, a multiple of `ALIGNMENT`. */
   readonly offset: number;
   readonly bytes: number;
@@ -36,7 +36,18 @@ export function alignUp(bytes: number): number {
   return Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
 }
 
-type Layable = Pick<StoredTensor, "kind" | "rows" | "columns" | "dtype">;
+type Layable = Pick<StoredTensor, "kind" | "rows" | "columns" | "dtype" | "sources">;
+
+/** Panels of a stored matrix: those of its sources in turn (gate, up, gate, up, …); a vector counts as one. */
+export function tensorPanels(tensor: Layable): number {
+  if (tensor.kind === "vector") return 1;
+  return tensor.sources.length * panelCount(tensor.rows / tensor.sources.length);
+}
+
+/** Bytes of one panel of a stored matrix, or of a whole vector (float32). */
+export function tensorPanelBytes(tensor: Layable): number {
+  return tensor.kind === "vector" ? tensor.columns * 4 : panelBytes(tensor.dtype, tensor.columns);
+}
 
 /** Chunks of a file that holds these tensors, in this order. */
 export function layoutChunks(tensors: readonly Layable[]): Chunk[] {
@@ -48,23 +59,17 @@ export function layoutChunks(tensors: readonly Layable[]): Chunk[] {
     parts = [];
     used = 0;
   };
-  for (const [tensor, { kind, rows, columns, dtype }] of tensors.entries()) {
-    const unitBytes = kind === "vector" ? columns * 4 : panelBytes(dtype, columns);
-    const units = kind === "vector" ? 1 : panelCount(rows);
-    for (let unit = 0; unit < units; ) {
-      if (used > 0 && used + unitBytes > CHUNK_BYTES) close();
-      const fitting = Math.max(1, Math.floor((CHUNK_BYTES - used) / unitBytes));
-      const taken = Math.min(fitting, units - unit);
-      const firstRow = unit * PANEL_ROWS;
-      parts.push({
-        tensor,
-        firstRow,
-        rows: kind === "vector" ? 1 : Math.min(taken * PANEL_ROWS, rows - firstRow),
-        offset: used,
-        bytes: taken * unitBytes,
-      });
-      used = alignUp(used + taken * unitBytes);
-      unit += taken;
+  for (const [index, tensor] of tensors.entries()) {
+    const panelSize = tensorPanelBytes(tensor);
+    const panels = tensorPanels(tensor);
+    for (let firstPanel = 0; firstPanel < panels; ) {
+      if (used > 0 && used + panelSize > CHUNK_BYTES) close();
+      const fitting = Math.max(1, Math.floor((CHUNK_BYTES - used) / panelSize));
+      const taken = Math.min(fitting, panels - firstPanel);
+      const bytes = taken * panelSize;
+      parts.push({ tensor: index, firstPanel, panels: taken, offset: used, bytes });
+      used = alignUp(used + bytes);
+      firstPanel += taken;
     }
   }
   close();
