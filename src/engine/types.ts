@@ -1,0 +1,72 @@
+import type { SweepTiming } from "../timing/types.ts";
+
+/** How the next token is chosen from the logits. */
+export interface SamplingOptions {
+  /** 0 takes the most probable token; higher is more random. Default 0.8. */
+  readonly temperature?: number;
+  /** Keep only the k most probable tokens; 0 keeps all. Default 40. */
+  readonly topK?: number;
+  /** Keep the most probable tokens that together reach this probability; 1 keeps all. Default 0.95. */
+  readonly topP?: number;
+  /** Keep tokens at least this likely compared with the most probable one; 0 keeps all. Default 0.05. */
+  readonly minP?: number;
+  /** Divide the logits of recent tokens by this (multiply negative ones); 1 is off. Default 1. */
+  readonly repeatPenalty?: number;
+  /** How many recent tokens the penalty looks at. Default 64. */
+  readonly repeatLastN?: number;
+  /** The same seed gives the same text. Default: a random one. */
+  readonly seed?: number;
+}
+
+/** Where a generation stands: for progress lines. Called before each stage of a sweep, and often. */
+export interface GenerateProgress {
+  readonly phase: "prefill" | "decode";
+  /** Layers that are done in this sweep, and layers in all. */
+  readonly layer: number;
+  readonly layers: number;
+  /** Rows of the prompt done by earlier sweeps, in this sweep, and to do in all (decode: 0, 1, 1). */
+  readonly rowsDone: number;
+  readonly rowsInSweep: number;
+  readonly rowsTotal: number;
+}
+
+export interface GenerateOptions {
+  readonly sampling?: SamplingOptions;
+  /** Tokens to generate at most; absent: until the model ends or the context is full. */
+  readonly maxTokens?: number;
+  /** How many most probable tokens to report with each token; absent: no log-probabilities. */
+  readonly logprobs?: number;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: GenerateProgress) => void;
+}
+
+export interface TokenLogprob {
+  readonly id: number;
+  /** Natural logarithm of the probability by a plain softmax over all logits (temperature 1, no filters). */
+  readonly logprob: number;
+}
+
+/** One generated token. */
+export interface GeneratedToken {
+  readonly id: number;
+  /** Text that became whole with this token: may be empty, for a character can span tokens. */
+  readonly text: string;
+  /** With `logprobs`: this token's, and the most probable ones. */
+  readonly logprob?: TokenLogprob & { readonly top: readonly TokenLogprob[] };
+}
+
+/** Why a generation ended: an end-of-generation token, `maxTokens`, the context, or the AbortSignal. */
+export type StopReason = "eog" | "length" | "context" | "abort";
+
+/** What a generation was, returned when its iterator ends. */
+export interface GenerateResult {
+  readonly stop: StopReason;
+  /** Generated ids; the last one is the end-of-generation token where `stop` is "eog". */
+  readonly ids: readonly number[];
+  readonly text: string;
+  /** Tokens of the prompt that were still in the KV cache and were not computed again. */
+  readonly reused: number;
+  /** Every sweep that ran: those of the prompt, then one per decoded token. */
+  readonly prefill: readonly SweepTiming[];
+  readonly decode: readonly SweepTiming[];
+}
