@@ -1,0 +1,66 @@
+import { perSecond, type StageSums, sumStages } from "./statistics.ts";
+import type { SweepTiming } from "./types.ts";
+
+/** The sweeps of one generation. */
+export interface GenerationTiming {
+  /** Milliseconds that opening the model took. */
+  readonly loadMs: number;
+  readonly prefill: readonly SweepTiming[];
+  readonly decode: readonly SweepTiming[];
+}
+
+export interface LayerReport {
+  readonly layer: number;
+  readonly bytes: number;
+  readonly read_ms: number;
+  readonly wait_ms: number;
+  readonly compute_ms: number;
+}
+
+/** The `timings` of `run --json`; names as in llama.cpp's server. */
+export interface TimingsReport {
+  readonly load_ms: number;
+  /** Tokens of the prompt that were computed, without those that the KV cache still held. */
+  readonly prompt_n: number;
+  readonly prompt_ms: number;
+  readonly prompt_per_second: number;
+  /** Tokens that decode sweeps gave: one fewer than were generated, for the first comes out of the prefill. */
+  readonly predicted_n: number;
+  readonly predicted_ms: number;
+  readonly predicted_per_second: number;
+  /** Each layer, summed over the decode sweeps. */
+  readonly layers: readonly LayerReport[];
+  /** Each layer, summed over the sweeps of the prompt. */
+  readonly prefill_layers: readonly LayerReport[];
+}
+
+export function reportTimings({ loadMs, prefill, decode }: GenerationTiming): TimingsReport {
+  const prompt = sumStages(prefill);
+  const predicted = sumStages(decode);
+  return {
+    load_ms: round(loadMs),
+    prompt_n: prompt.rows,
+    prompt_ms: round(prompt.ms),
+    prompt_per_second: round(perSecond(prompt.rows, prompt.ms)),
+    predicted_n: predicted.rows,
+    predicted_ms: round(predicted.ms),
+    predicted_per_second: round(perSecond(predicted.rows, predicted.ms)),
+    layers: reportLayers(predicted),
+    prefill_layers: reportLayers(prompt),
+  };
+}
+
+function reportLayers({ layers }: StageSums): LayerReport[] {
+  return layers.map(({ bytes, readMs, waitMs, computeMs }, layer) => ({
+    layer,
+    bytes,
+    read_ms: round(readMs),
+    wait_ms: round(waitMs),
+    compute_ms: round(computeMs),
+  }));
+}
+
+/** To microseconds: what the clock is good for. */
+function round(value: number): number {
+  return Math.round(value * 1000) / 1000;
+}

@@ -1,0 +1,43 @@
+import type { StageTiming, SweepTiming } from "./types.ts";
+
+/** Stages added up over several sweeps: how often each was run through, and its bytes and times in all. */
+export interface StageSums {
+  readonly sweeps: number;
+  /** Tokens of all sweeps. */
+  readonly rows: number;
+  /** Milliseconds of all sweeps from start to end. */
+  readonly ms: number;
+  readonly embedding: StageTiming;
+  readonly layers: readonly StageTiming[];
+  readonly output: StageTiming;
+}
+
+/** Add up the stages of sweeps over one model. No sweeps give no layers and zeros. */
+export function sumStages(sweeps: readonly SweepTiming[]): StageSums {
+  const layers = sweeps[0]?.layers ?? [];
+  return {
+    sweeps: sweeps.length,
+    rows: sweeps.reduce((sum, sweep) => sum + sweep.rows, 0),
+    ms: sweeps.reduce((sum, sweep) => sum + sweep.ms, 0),
+    embedding: sumTimings(sweeps.map((sweep) => sweep.embedding)),
+    layers: layers.map((_, index) => sumTimings(sweeps.map((sweep) => sweep.layers[index]))),
+    output: sumTimings(sweeps.map((sweep) => sweep.output)),
+  };
+}
+
+/** One timing that holds the sums of several. */
+export function sumTimings(timings: readonly StageTiming[]): StageTiming {
+  const sum: StageTiming = { bytes: 0, readMs: 0, waitMs: 0, computeMs: 0 };
+  for (const timing of timings) {
+    sum.bytes += timing.bytes;
+    sum.readMs += timing.readMs;
+    sum.waitMs += timing.waitMs;
+    sum.computeMs += timing.computeMs;
+  }
+  return sum;
+}
+
+/** How many of something in a second; 0 where no time went by, so that it can be printed and written as JSON. */
+export function perSecond(count: number, ms: number): number {
+  return ms > 0 ? (count * 1000) / ms : 0;
+}
