@@ -1,0 +1,45 @@
+/** Errors of the operating system, told in the user's words. */
+import { SluiceError } from "../errors.ts";
+
+const FULL = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
+const REASONS: Readonly<Record<string, string>> = {
+  ENOSPC: "the disk is full",
+  EDQUOT: "the disk quota is used up",
+  EFBIG: "the file would be larger than allowed",
+  EACCES: "permission denied",
+  EPERM: "operation not permitted",
+  EROFS: "the file system is read-only",
+  ENOTDIR: "a part of the path is a file, not a folder",
+  EEXIST: "a file of that name is in the way",
+  ENOENT: "no such file or folder",
+  EISDIR: "it is a folder",
+  EIO: "the disk reports an error",
+  EMFILE: "too many open files",
+};
+const CHOOSE_FOLDER = "Choose another folder with --cache-dir.";
+
+/** The code of a system error (`ENOENT`), or undefined for anything else. */
+export function errorCode(error: unknown): string | undefined {
+  const code = (error as NodeJS.ErrnoException | undefined)?.code;
+  return typeof code === "string" ? code : undefined;
+}
+
+/** Whether an error says that there is no room to write. */
+export function isFull(error: unknown): boolean {
+  return FULL.has(errorCode(error) ?? "");
+}
+
+/**
+ * A system error as a SluiceError (`no-space` or `io`); an error that is one already is returned as it is.
+ *
+ * @param action what was tried, to be read after "cannot"
+ */
+export function ioError(error: unknown, action: string, path: string): SluiceError {
+  if (error instanceof SluiceError) return error;
+  const code = errorCode(error);
+  const reason = REASONS[code ?? ""] ?? (error instanceof Error ? error.message : String(error));
+  return new SluiceError(isFull(error) ? "no-space" : "io", `cannot ${action} ${path}: ${reason}`, {
+    next: CHOOSE_FOLDER,
+    cause: error,
+  });
+}
