@@ -1,0 +1,83 @@
+import type { Address } from "../kernels/types.ts";
+import type { Hyperparameters } from "../model/types.ts";
+import { PANEL_ROWS } from "../store/panel.ts";
+import type { Arena } from "./arena.ts";
+
+/** Rows (tokens) in a sweep at most: longer prompts take several. */
+export const MAXIMUM_ROWS = 256;
+/** Rows of a sweep that may ask for logits. */
+export const MAXIMUM_ASKED = 16;
+
+/** Panels fill up to four rows, so matrix products write multiples of four values. */
+export function padded(values: number): number {
+  return Math.ceil(values / PANEL_ROWS) * PANEL_ROWS;
+}
+
+/**
+ * Where the activations of a sweep lie. All float32, a row for each token; strides count values.
+ * Allocated once; a sweep of few rows touches only the beginning of each.
+ */
+export interface Buffers {
+  /** For each row two uint32: address of its sequence's table of KV blocks, and its position. */
+  readonly rowTable: Address;
+  /** Indices (uint32) of the rows that want logits. */
+  readonly askedTable: Address;
+  /** (rows, rope dimensions): cosine and sine in turn */
+  readonly ropeTable: Address;
+  /** (rows, width): the residual stream */
+  readonly x: Address;
+  /** (rows, width): x after a norm */
+  readonly normed: Address;
+  /** (rows, qStride), (rows, kvStride) twice */
+  readonly q: Address;
+  readonly k: Address;
+  readonly v: Address;
+  /** (rows, heads × headSize): what attention gives */
+  readonly attended: Address;
+  /** (rows, gateUpStride): gate and up, interleaved by panel */
+  readonly gateUp: Address;
+  /** (rows, feedForward): after SwiGLU */
+  readonly gated: Address;
+  /** (rows, projectedStride): what a block adds to x */
+  readonly projected: Address;
+  /** (asked rows, logitsStride) */
+  readonly logits: Address;
+  readonly qStride: number;
+  readonly kvStride: number;
+  readonly gateUpStride: number;
+  readonly projectedStride: number;
+  readonly logitsStride: number;
+}
+
+export function allocateBuffers(arena: Arena, model: Hyperparameters): Buffers {
+  const widest = (values: (layer: Hyperparameters["layers"][number]) => number) =>
+    Math.max(...model.layers.map(values));
+  const heads = widest((layer) => layer.heads) * model.headSize;
+  const feedForward = widest((layer) => layer.feedForward);
+  const qStride = padded(heads);
+  const kvStride = padded(widest((layer) => layer.kvHeads) * model.headSize);
+  const gateUpStride = 2 * padded(feedForward);
+  const projectedStride = padded(model.width);
+  const logitsStride = padded(model.vocabulary);
+  const rows = (values: number) => arena.allocate(MAXIMUM_ROWS * values * 4);
+  return {
+    rowTable: rows(2),
+    askedTable: rows(1),
+    ropeTable: rows(model.rope.dimensions),
+    x: rows(model.width),
+    normed: rows(model.width),
+    q: rows(qStride),
+    k: rows(kvStride),
+    v: rows(kvStride),
+    attended: rows(heads),
+    gateUp: rows(gateUpStride),
+    gated: rows(feedForward),
+    projected: rows(projectedStride),
+    logits: arena.allocate(MAXIMUM_ASKED * logitsStride * 4),
+    qStride,
+    kvStride,
+    gateUpStride,
+    projectedStride,
+    logitsStride,
+  };
+}

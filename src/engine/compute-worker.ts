@@ -1,0 +1,81 @@
+/** A compute thread: waits for sweeps and runs the forward pass on its share. */
+import { parentPort, workerData } from "node:worker_threads";
+import { createReferenceKernels } from "../kernels/reference.ts";
+import type { Hyperparameters } from "../model/types.ts";
+import { Control, Stopped } from "../stream/control.ts";
+import { PartCursor } from "../stream/part-cursor.ts";
+import type { Ring } from "../stream/ring.ts";
+import { StageTimes } from "../stream/stage-times.ts";
+import type { SweepPlan } from "../stream/sweep-plan.ts";
+import type { Buffers } from "./buffers.ts";
+import { forward } from "./forward.ts";
+import { attentionShape } from "./kv-cache.ts";
+import { Team } from "./team.ts";
+import { Weights } from "./weights.ts";
+
+export interface ComputeData {
+  readonly thread: number;
+  readonly threads: number;
+  readonly model: Hyperparameters;
+  readonly plan: SweepPlan;
+  readonly ring: Ring;
+  readonly buffers: Buffers;
+  readonly memory: WebAssembly.Memory;
+  readonly control: SharedArrayBuffer;
+  readonly times: SharedArrayBuffer;
+  readonly stages: number;
+}
+
+/** What a worker tells the main thread: a sweep is done, or it has stopped (by itself, where there is a failure). */
+export type WorkerMessage =
+  | { readonly done: number }
+  | { readonly stopped: true; readonly failure?: string | undefined };
+
+const { thread, threads, model, plan, ring, buffers, memory, ...data } = workerData as ComputeData;
+const control = new Control(threads, data.control);
+const times = new StageTimes(data.stages, data.times);
+const team = new Team(control, thread);
+const shapes = model.layers.map((_, layer) => attentionShape(model, layer));
+const port = parentPort!;
+
+port.on("message", (message: "start") => {
+  let failure: string | undefined;
+  try {
+    if (message === "start") runSweeps();
+  } catch (error) {
+    if (!(error instanceof Stopped)) {
+      failure = (error as Error).stack ?? String(error);
+      control.stop();
+    }
+  }
+  port.postMessage({ stopped: true, failure } satisfies WorkerMessage);
+});
+
+function runSweeps(): never {
+  const cursor = new PartCursor(plan, ring, control, thread);
+  const weights = new Weights(cursor, team);
+  let buffer = memory.buffer;
+  let kernels = createReferenceKernels(buffer);
+  let words = new Uint32Array(buffer);
+
+  for (let sweep = 0; ; sweep++) {
+    const { rows, asked } = control.waitForJob(sweep);
+    if (memory.buffer !== buffer) {
+      buffer = memory.buffer;
+      kernels = createReferenceKernels(buffer);
+      words = new Uint32Array(buffer);
+    }
+    let started = performance.now();
+    const stageDone = (stage: number) => {
+      if (thread !== 0) return;
+      const now = performance.now();
+      const waitMs = cursor.takeWait();
+      times.addCompute(sweep, stage, waitMs, now - started - waitMs);
+      started = now;
+      control.stage = stage + 1;
+    };
+    forward({ model, buffers, kernels, shapes, weights, team, words, stageDone }, rows, asked);
+    cursor.finishSweep();
+    if (thread === 0) port.postMessage({ done: sweep } satisfies WorkerMessage);
+  }
+}

@@ -1,0 +1,112 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { openCache } from "../store/cache.ts";
+import type { Manifest } from "../store/types.ts";
+import { type ChatTemplate, createChatTemplate } from "../text/chat-template.ts";
+import { createTokenizer } from "../text/tokenizer.ts";
+import { decodeTokenizerData } from "../text/tokenizer-data.ts";
+import type { Tokenizer } from "../text/types.ts";
+import { Engine, type Row } from "./engine.ts";
+import { Session } from "./session.ts";
+
+export interface OpenOptions {
+  /** Tokens that a conversation may have; default: what the model was trained for. */
+  readonly contextLength?: number;
+  /** Compute threads; default: one for each processor. */
+  readonly threads?: number;
+}
+
+/** Context of models that do not say what they were trained for. */
+const DEFAULT_CONTEXT = 4096;
+
+/**
+ * An unpacked model, ready to generate. Its weights stay on disk; it holds the tokenizer, the working buffers and a
+ * ring of chunks. Close it when done.
+ *
+ * @example
+ * const { folder } = await unpack("SmolLM3-Q8_0.gguf", { root: "/data/sluice", dtype: "q8" });
+ * const model = await Model.open(folder);
+ * const prompt = model.encodeChat([{ role: "user", content: "Why is the sky blue?" }]);
+ * for await (const { text } of model.createSession().generate(prompt)) process.stdout.write(text);
+ * await model.close();
+ */
+export class Model {
+  readonly folder: string;
+  readonly manifest: Manifest;
+  readonly tokenizer: Tokenizer;
+  readonly template: ChatTemplate;
+  readonly contextLength: number;
+  /** Milliseconds that opening took. */
+  readonly loadMs: number;
+  readonly #engine: Engine;
+
+  private constructor(folder: string, options: OpenOptions) {
+    const start = performance.now();
+    const cache = openCache(folder);
+    this.folder = folder;
+    this.manifest = cache.manifest;
+    const text = decodeTokenizerData(readFileSync(join(folder, cache.manifest.tokenizer.name)));
+    this.tokenizer = createTokenizer(text);
+    this.template = createChatTemplate(text.chatTemplates["default"]);
+    this.contextLength = options.contextLength ?? (cache.manifest.model.contextLength || DEFAULT_CONTEXT);
+    this.#engine = new Engine(cache, options.threads);
+    this.loadMs = performance.now() - start;
+  }
+
+  /**
+   * Open an unpacked model (see `unpack`).
+   *
+   * @throws SluiceError `bad-cache` when the folder is not one, or a file of it is damaged
+   */
+  static async open(folder: string, options: OpenOptions = {}): Promise<Model> {
+    return new Model(folder, options);
+  }
+
+  createSession(): Session {
+    const { layers } = this.manifest.model;
+    return new Session(this.#engine, this.tokenizer, layers.length, this.contextLength);
+  }
+
+  /**
+   * Logits of every position of a text, in order.
+   *
+   * @param onRow gets (vocabulary) float32 for each position
+   */
+  async logits(
+    ids: readonly number[],
+    {
+      signal,
+      onProgress,
+      onRow,
+    }: {
+      readonly signal?: AbortSignal;
+      /** Called with the layer that the sweep is at, and the positions done by sweeps before it. */
+      readonly onProgress?: (layer: number, positionsDone: number) => void;
+      readonly onRow: (position: number, logits: Float32Array) => void | Promise<void>;
+    },
+  ): Promise<void> {
+    const sequence = this.#engine.createSequence(ids.length);
+    try {
+      for (let first = 0; first < ids.length; ) {
+        const rows = ids
+          .slice(first, first + this.#engine.maximumAsked)
+          .map((token, index): Row => ({ sequence, position: first + index, token, logits: true }));
+        const onStage = (layer: number) => onProgress?.(layer, first);
+        const { logits } = await this.#engine.sweep(rows, { signal, onStage });
+        for (const [index, row] of logits.entries()) await onRow(first + index, row);
+        first += rows.length;
+      }
+    } finally {
+      sequence.truncate(0);
+    }
+  }
+
+  /** Bytes of weights in memory: those passing through, and those that stay. */
+  memory(): { readonly ringBytes: number; readonly residentBytes: number } {
+    return { ringBytes: this.#engine.ringBytes, residentBytes: 0 };
+  }
+
+  async close(): Promise<void> {
+    await this.#engine.close();
+  }
+}

@@ -1,0 +1,174 @@
+import { SluiceError } from "../errors.ts";
+import type { Tokenizer } from "../text/types.ts";
+import { Utf8Stream } from "../text/utf8.ts";
+import type { SweepTiming } from "../timing/types.ts";
+import type { Engine, Row } from "./engine.ts";
+import type { Sequence } from "./kv-cache.ts";
+import { tokenLogprob } from "./logprobs.ts";
+import { createSampler } from "./sampler.ts";
+import type { GeneratedToken, GenerateOptions, GenerateResult, StopReason } from "./types.ts";
+
+/** One conversation: the tokens that are in its KV cache, and the way to add to them. */
+export class Session {
+  readonly contextLength: number;
+  readonly #engine: Engine;
+  readonly #tokenizer: Tokenizer;
+  readonly #layers: number;
+  readonly #sequence: Sequence;
+  #ids: number[] = [];
+
+  constructor(engine: Engine, tokenizer: Tokenizer, layers: number, contextLength: number) {
+    this.#engine = engine;
+    this.#tokenizer = tokenizer;
+    this.#layers = layers;
+    this.contextLength = contextLength;
+    this.#sequence = engine.createSequence(contextLength);
+  }
+
+  /** Tokens whose keys and values are in the KV cache. */
+  get ids(): readonly number[] {
+    return this.#ids;
+  }
+
+  /** Bytes of the KV cache. */
+  get kvBytes(): number {
+    return this.#sequence.bytes;
+  }
+
+  /** Forget everything. */
+  reset(): void {
+    this.#keep(0);
+  }
+
+  /**
+   * Continue a text, token by token.
+   *
+   * Pass the ids of the whole conversation each time: what it has in common with the KV cache from its start on is
+   * not computed again. Stopping half-way, by `signal` or by leaving the loop, keeps what was computed.
+   *
+   * @example
+   * for await (const { text } of session.generate(model.tokenizer.encode("Once upon a time"), { maxTokens: 50 }))
+   *   process.stdout.write(text);
+   *
+   * @throws SluiceError `context-full` when the prompt has more tokens than the context, `bad-input` for an empty
+   *   prompt, ids that are none, or sampling options out of range
+   */
+  async *generate(
+    prompt: readonly number[],
+    options: GenerateOptions = {},
+  ): AsyncGenerator<GeneratedToken, GenerateResult> {
+    const { maxTokens = Number.POSITIVE_INFINITY, logprobs, signal, onProgress } = options;
+    const sampler = createSampler(options.sampling);
+    this.#check(prompt);
+    const reused = this.#keep(commonPrefix(this.#ids, prompt.slice(0, -1)));
+    const prefill: SweepTiming[] = [];
+    const decode: SweepTiming[] = [];
+    const history = [...prompt];
+    const utf8 = new Utf8Stream();
+    const ids: number[] = [];
+    let text = "";
+    const result = (stop: StopReason): GenerateResult => {
+      text += utf8.end();
+      return { stop, ids, text, reused, prefill, decode };
+    };
+
+    try {
+      let logits: Float32Array | undefined;
+      for (let done = reused; done < prompt.length; ) {
+        const batch = prompt.slice(done, done + this.#engine.maximumRows);
+        const { length } = batch;
+        const last = done + length === prompt.length;
+        const sweep = await this.#sweep(batch, last, signal, (layer) =>
+          onProgress?.({
+            phase: "prefill",
+            layer,
+            layers: this.#layers,
+            rowsDone: done - reused,
+            rowsInSweep: length,
+            rowsTotal: prompt.length - reused,
+          }),
+        );
+        prefill.push(sweep.timing);
+        [logits] = sweep.logits;
+        done += length;
+      }
+
+      if (maxTokens < 1) return result("length");
+      for (;;) {
+        const id = sampler.sample(logits!, history);
+        const logprob = logprobs === undefined ? {} : { logprob: tokenLogprob(logits!, id, logprobs) };
+        ids.push(id);
+        history.push(id);
+        const stop = this.#stopAfter(id, ids.length >= maxTokens);
+        let piece = utf8.push(this.#tokenizer.bytes(id));
+        if (stop) piece += utf8.end();
+        text += piece;
+        yield { id, text: piece, ...logprob };
+        if (stop) return result(stop);
+        if (signal?.aborted) return result("abort");
+        const sweep = await this.#sweep([id], true, signal, (layer) =>
+          onProgress?.({
+            phase: "decode",
+            layer,
+            layers: this.#layers,
+            rowsDone: 0,
+            rowsInSweep: 1,
+            rowsTotal: 1,
+          }),
+        );
+        decode.push(sweep.timing);
+        [logits] = sweep.logits;
+      }
+    } catch (error) {
+      if (error instanceof SluiceError && error.code === "aborted") return result("abort");
+      throw error;
+    }
+  }
+
+  #stopAfter(id: number, enough: boolean): StopReason | undefined {
+    if (this.#tokenizer.endOfGeneration.has(id)) return "eog";
+    if (enough) return "length";
+    if (this.#ids.length >= this.contextLength) return "context";
+    return undefined;
+  }
+
+  /** Compute these tokens after those in the KV cache. */
+  async #sweep(
+    tokens: readonly number[],
+    logits: boolean,
+    signal: AbortSignal | undefined,
+    onStage: (layer: number) => void,
+  ) {
+    const first = this.#ids.length;
+    const rows = tokens.map((token, index): Row => {
+      const last = index === tokens.length - 1;
+      return { sequence: this.#sequence, position: first + index, token, logits: logits && last };
+    });
+    const sweep = await this.#engine.sweep(rows, { signal, onStage });
+    this.#ids.push(...tokens);
+    return sweep;
+  }
+
+  /** Cut the KV cache back to its first `length` tokens. */
+  #keep(length: number): number {
+    this.#ids = this.#ids.slice(0, length);
+    this.#sequence.truncate(length);
+    return length;
+  }
+
+  #check(prompt: readonly number[]): void {
+    if (prompt.length === 0) throw new SluiceError("bad-input", "the prompt is empty: it has no tokens");
+    if (prompt.length > this.contextLength)
+      throw new SluiceError(
+        "context-full",
+        `the prompt has ${prompt.length} tokens, and the context holds ${this.contextLength}`,
+        { next: "Shorten the prompt, or raise the context with -c." },
+      );
+  }
+}
+
+function commonPrefix(a: readonly number[], b: readonly number[]): number {
+  let length = 0;
+  while (length < a.length && length < b.length && a[length] === b[length]) length++;
+  return length;
+}

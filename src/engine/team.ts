@@ -1,0 +1,27 @@
+import type { Control } from "../stream/control.ts";
+
+/** Compute threads that run the same program, each on its share of the rows, and meet at barriers. */
+export class Team {
+  readonly thread: number;
+  readonly #control: Control;
+
+  constructor(control: Control, thread: number) {
+    this.thread = thread;
+    this.#control = control;
+  }
+
+  /** This thread's share of `count` things: from `first` … */
+  first(count: number): number {
+    return Math.floor((count * this.thread) / this.#control.threads);
+  }
+
+  /** … up to, not including, `end`. */
+  end(count: number): number {
+    return Math.floor((count * (this.thread + 1)) / this.#control.threads);
+  }
+
+  /** What every thread wrote before it, every thread may read after it. */
+  barrier(): void {
+    this.#control.barrier();
+  }
+}

@@ -1,0 +1,49 @@
+import type { Address, Kernels } from "../kernels/types.ts";
+import type { TensorRole } from "../model/types.ts";
+import { PANEL_ROWS } from "../store/panel.ts";
+import type { PartCursor } from "../stream/part-cursor.ts";
+import type { Part } from "../stream/sweep-plan.ts";
+import type { Team } from "./team.ts";
+
+/** The weights of a sweep as the forward pass sees them: asked for by name, in the order in which they stream by. */
+export class Weights {
+  readonly #cursor: PartCursor;
+  readonly #team: Team;
+
+  constructor(cursor: PartCursor, team: Team) {
+    this.#cursor = cursor;
+    this.#team = team;
+  }
+
+  /** A vector (columns) of float32; it stays at this address until the next weights are asked for. */
+  vector(role: TensorRole): Address {
+    this.#next(role);
+    return this.#cursor.address;
+  }
+
+  /**
+   * y = W x for each row of x, this thread's share of every chunk as it arrives, then a barrier.
+   *
+   * @param x (rows, columns)
+   * @param y (rows, yStride)
+   */
+  multiply(role: TensorRole, kernels: Kernels, x: Address, rows: number, y: Address, yStride: number): void {
+    for (;;) {
+      const part = this.#next(role);
+      const first = this.#team.first(part.panels);
+      const count = this.#team.end(part.panels) - first;
+      const panels = this.#cursor.address + first * part.panelBytes;
+      const to = y + (part.firstPanel + first) * PANEL_ROWS * 4;
+      if (part.dtype === "f32") kernels.matmulF32(panels, count, part.columns, x, rows, to, yStride);
+      else kernels.matmulQ8(panels, count, part.columns, x, rows, to, yStride);
+      if (part.firstPanel + part.panels === part.tensorPanels) break;
+    }
+    this.#team.barrier();
+  }
+
+  #next(role: TensorRole): Part {
+    const part = this.#cursor.next();
+    if (part.role !== role) throw new Error(`the layer file has ${part.role} where ${role} belongs`);
+    return part;
+  }
+}

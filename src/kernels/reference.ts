@@ -1,0 +1,165 @@
+import { halfToFloatTable } from "../quant/half.ts";
+import { BLOCK_COLUMNS, PANEL_ROWS, panelBytes } from "../store/panel.ts";
+import type { AttentionShape, Kernels } from "./types.ts";
+
+/**
+ * The kernels in plain TypeScript: sums in float64, results in float32.
+ *
+ * @param buffer the engine's memory; after it has grown, make new kernels over the new buffer
+ */
+export function createReferenceKernels(buffer: ArrayBufferLike): Kernels {
+  const f32 = new Float32Array(buffer);
+  const i8 = new Int8Array(buffer);
+  const u16 = new Uint16Array(buffer);
+  const u32 = new Uint32Array(buffer);
+  const halves = halfToFloatTable();
+
+  return {
+    matmulF32(panels, count, columns, x, rows, y, yStride) {
+      for (let panel = 0; panel < count; panel++) {
+        const weights = panels / 4 + panel * columns * PANEL_ROWS;
+        for (let row = 0; row < rows; row++) {
+          let sum0 = 0;
+          let sum1 = 0;
+          let sum2 = 0;
+          let sum3 = 0;
+          let w = weights;
+          let v = x / 4 + row * columns;
+          for (const end = v + columns; v < end; v++, w += PANEL_ROWS) {
+            const value = f32[v];
+            sum0 += f32[w] * value;
+            sum1 += f32[w + 1] * value;
+            sum2 += f32[w + 2] * value;
+            sum3 += f32[w + 3] * value;
+          }
+          const to = y / 4 + row * yStride + panel * PANEL_ROWS;
+          f32[to] = sum0;
+          f32[to + 1] = sum1;
+          f32[to + 2] = sum2;
+          f32[to + 3] = sum3;
+        }
+      }
+    },
+
+    matmulQ8(panels, count, columns, x, rows, y, yStride) {
+      const bytes = panelBytes("q8", columns);
+      for (let panel = 0; panel < count; panel++) {
+        const weights = panels + panel * bytes;
+        const scales = (weights + columns * PANEL_ROWS) / 2;
+        for (let row = 0; row < rows; row++) {
+          const to = y / 4 + row * yStride + panel * PANEL_ROWS;
+          for (let lane = 0; lane < PANEL_ROWS; lane++) {
+            let sum = 0;
+            let v = x / 4 + row * columns;
+            let w = weights + lane * 4;
+            for (let block = 0; block < columns / BLOCK_COLUMNS; block++) {
+              let blockSum = 0;
+              for (let quad = 0; quad < BLOCK_COLUMNS / 4; quad++, v += 4, w += 16)
+                blockSum +=
+                  i8[w] * f32[v] + i8[w + 1] * f32[v + 1] + i8[w + 2] * f32[v + 2] + i8[w + 3] * f32[v + 3];
+              sum += blockSum * halves[u16[scales + block * PANEL_ROWS + lane]];
+            }
+            f32[to + lane] = sum;
+          }
+        }
+      }
+    },
+
+    rmsNorm(x, weight, width, epsilon, y) {
+      const from = x / 4;
+      let sum = 0;
+      for (let i = 0; i < width; i++) sum += f32[from + i] * f32[from + i];
+      const scale = 1 / Math.sqrt(sum / width + epsilon);
+      for (let i = 0; i < width; i++) f32[y / 4 + i] = f32[from + i] * scale * f32[weight / 4 + i];
+    },
+
+    add(x, y, count) {
+      for (let i = 0; i < count; i++) f32[y / 4 + i] += f32[x / 4 + i];
+    },
+
+    swiglu(gateUp, count, y) {
+      for (let i = 0; i < count; i++) {
+        const lane = i % PANEL_ROWS;
+        const at = gateUp / 4 + (i - lane) * 2 + lane;
+        const gate = f32[at];
+        f32[y / 4 + i] = (gate / (1 + Math.exp(-gate))) * f32[at + PANEL_ROWS];
+      }
+    },
+
+    rope(x, heads, headSize, table, dimensions) {
+      for (let head = 0; head < heads; head++) {
+        for (let i = 0; i < dimensions; i += 2) {
+          const at = x / 4 + head * headSize + i;
+          const cos = f32[table / 4 + i];
+          const sin = f32[table / 4 + i + 1];
+          const a = f32[at];
+          const b = f32[at + 1];
+          f32[at] = a * cos - b * sin;
+          f32[at + 1] = a * sin + b * cos;
+        }
+      }
+    },
+
+    storeKv(keys, values, shape, blocks, position) {
+      const { kvHeads, headSize } = shape;
+      for (let head = 0; head < kvHeads; head++) {
+        const from = head * headSize;
+        const key = keyAddress(shape, blocks, head, position) / 4;
+        const value = key + valueDistance(shape);
+        for (let i = 0; i < headSize; i++) {
+          f32[key + i] = f32[keys / 4 + from + i];
+          f32[value + i] = f32[values / 4 + from + i];
+        }
+      }
+    },
+
+    attention(q, shape, blocks, position, firstHead, endHead, out) {
+      const { heads, kvHeads, headSize, blockPositions } = shape;
+      const scale = 1 / Math.sqrt(headSize);
+      const scores = new Float64Array(blockPositions);
+      const sums = new Float64Array(headSize);
+      for (let head = firstHead; head < endHead; head++) {
+        const query = q / 4 + head * headSize;
+        const kvHead = Math.floor((head * kvHeads) / heads);
+        let maximum = -Infinity;
+        let total = 0;
+        sums.fill(0);
+        for (let first = 0; first <= position; first += blockPositions) {
+          const count = Math.min(blockPositions, position + 1 - first);
+          const key = keyAddress(shape, blocks, kvHead, first) / 4;
+          const value = key + valueDistance(shape);
+          let blockMaximum = maximum;
+          for (let p = 0; p < count; p++) {
+            let dot = 0;
+            for (let i = 0; i < headSize; i++) dot += f32[query + i] * f32[key + p * headSize + i];
+            scores[p] = dot * scale;
+            if (scores[p] > blockMaximum) blockMaximum = scores[p];
+          }
+          // What was summed so far was scaled by e^-maximum of then.
+          const rescale = Math.exp(maximum - blockMaximum);
+          maximum = blockMaximum;
+          total *= rescale;
+          for (let i = 0; i < headSize; i++) sums[i] *= rescale;
+          for (let p = 0; p < count; p++) {
+            const weight = Math.exp(scores[p] - maximum);
+            total += weight;
+            for (let i = 0; i < headSize; i++) sums[i] += weight * f32[value + p * headSize + i];
+          }
+        }
+        for (let i = 0; i < headSize; i++) f32[out / 4 + head * headSize + i] = sums[i] / total;
+      }
+    },
+  };
+
+  function keyAddress(shape: AttentionShape, blocks: number, kvHead: number, position: number): number {
+    const { headSize, blockPositions } = shape;
+    const within = position % blockPositions;
+    const block = u32[blocks / 4 + (position - within) / blockPositions];
+    return block + shape.layerOffset + (kvHead * blockPositions + within) * headSize * 4;
+  }
+}
+
+/** Float32 values from a key to the value of the same head and position. */
+function valueDistance(shape: AttentionShape): number {
+  return shape.kvHeads * shape.blockPositions * shape.headSize;
+}

@@ -1,0 +1,95 @@
+/** Byte address in the engine's memory. */
+export type Address = number;
+
+/** The shape of one layer's attention and where its keys and values lie. */
+export interface AttentionShape {
+  readonly heads: number;
+  readonly kvHeads: number;
+  readonly headSize: number;
+  /** Positions in a KV block. */
+  readonly blockPositions: number;
+  /** Where this layer's keys begin in a block: (kvHeads, blockPositions, headSize) float32; its values follow. */
+  readonly layerOffset: number;
+}
+
+/**
+ * The arithmetic of a transformer, over one shared memory that both sides address by bytes. All activations are
+ * float32. Matrices of activations are row-major, a row for each token.
+ *
+ * `createReferenceKernels` is the plain, readable one that others are held against.
+ */
+export interface Kernels {
+  /**
+   * y = W x for some panels of an f32 matrix, for each row of x.
+   *
+   * @param panels (count, columns, 4) weights, see store/panel.ts
+   * @param x (rows, columns)
+   * @param y (rows, yStride): the panels' results, 4 × count values at the start of each row
+   */
+  matmulF32(
+    panels: Address,
+    count: number,
+    columns: number,
+    x: Address,
+    rows: number,
+    y: Address,
+    yStride: number,
+  ): void;
+
+  /** The same for a q8 matrix; weights become float32 exactly, activations are not rounded. */
+  matmulQ8(
+    panels: Address,
+    count: number,
+    columns: number,
+    x: Address,
+    rows: number,
+    y: Address,
+    yStride: number,
+  ): void;
+
+  /** RMSNorm (arXiv 1910.07467): y = x / sqrt(mean(x²) + epsilon) × weight. x, weight, y: (width). */
+  rmsNorm(x: Address, weight: Address, width: number, epsilon: number, y: Address): void;
+
+  /** y += x. Both (count). */
+  add(x: Address, y: Address, count: number): void;
+
+  /**
+   * SwiGLU (arXiv 2002.05202): y = silu(gate) × up, silu(v) = v / (1 + e^-v).
+   *
+   * @param gateUp gate and up in turn, four values each (gate 0-3, up 0-3, gate 4-7, …), as the panels of
+   *   ffn_gate_up leave them
+   * @param y (count)
+   */
+  swiglu(gateUp: Address, count: number, y: Address): void;
+
+  /**
+   * Rotate pairs (2i, 2i+1) of each head by the row's angles (RoPE, arXiv 2104.09864; "norm" order of ggml).
+   *
+   * @param x (heads, headSize), rotated in place
+   * @param table (dimensions / 2, 2): cosine and sine of each pair's angle
+   * @param dimensions leading values of a head that are rotated
+   */
+  rope(x: Address, heads: number, headSize: number, table: Address, dimensions: number): void;
+
+  /** Copy one row's keys and values, (kvHeads, headSize) each, into the KV block that holds its position. */
+  storeKv(keys: Address, values: Address, shape: AttentionShape, blocks: Address, position: number): void;
+
+  /**
+   * Causal attention of one row for heads [firstHead, endHead): softmax(q·K / sqrt(headSize)) V over positions
+   * 0 … position, block by block with a running maximum and sum (arXiv 1805.02867), so that no more than a block
+   * of scores exists at a time.
+   *
+   * @param q (heads, headSize)
+   * @param blocks table of uint32 addresses of the sequence's KV blocks
+   * @param out (heads, headSize)
+   */
+  attention(
+    q: Address,
+    shape: AttentionShape,
+    blocks: Address,
+    position: number,
+    firstHead: number,
+    endHead: number,
+    out: Address,
+  ): void;
+}

@@ -1,0 +1,134 @@
+/**
+ * The words that the reader thread, the compute threads and the main thread agree by. All of them live in one
+ * shared Int32Array, each on a cache line of its own. Counters only grow (and wrap at 32 bits, hence the
+ * differences); whoever waits for one looks at `stop` again and again, so that nobody outlives a failure.
+ */
+
+/** int32 words in a cache line of 64 bytes. */
+const LINE = 16;
+const STOP = 0 * LINE;
+/** Sweeps that the main thread has asked for. */
+const JOBS = 1 * LINE;
+/**
+ * Rows of a sweep, and how many of them want logits: for two sweeps in turn, for the reader may look at one after
+ * the compute threads have ended it and the next has been asked for.
+ */
+const ROWS = 2 * LINE;
+const ASKED = ROWS + 2;
+/** Chunks that the reader has brought into the ring. */
+const PRODUCED = 3 * LINE;
+/** Stage (layer) that compute thread 0 is at. */
+const STAGE = 4 * LINE;
+const BARRIER_ARRIVED = 5 * LINE;
+const BARRIER_PHASE = 6 * LINE;
+/** Chunks that each compute thread is done with. */
+const CONSUMED = 7 * LINE;
+
+/** Looks at a word before a thread goes to sleep: longer than a barrier takes, shorter than a disk read. */
+const SPINS = 2000;
+/** Milliseconds between looks at `stop` while asleep. */
+const NAP_MS = 50;
+
+/** Thrown inside a worker to unwind when the sweep was stopped; never reaches a user. */
+export class Stopped extends Error {}
+
+export class Control {
+  readonly shared: SharedArrayBuffer;
+  readonly threads: number;
+  readonly #words: Int32Array;
+
+  constructor(threads: number, shared = new SharedArrayBuffer((CONSUMED + threads * LINE) * 4)) {
+    this.threads = threads;
+    this.shared = shared;
+    this.#words = new Int32Array(shared);
+  }
+
+  /** Make every thread unwind. */
+  stop(): void {
+    Atomics.store(this.#words, STOP, 1);
+    for (let word = 0; word < this.#words.length; word += LINE) Atomics.notify(this.#words, word);
+  }
+
+  get stopped(): boolean {
+    return Atomics.load(this.#words, STOP) !== 0;
+  }
+
+  /** Back to the beginning; only while no thread is at work. */
+  reset(): void {
+    this.#words.fill(0);
+  }
+
+  /** Main thread: begin sweep number `job`, when the one before is done. */
+  postJob(job: number, rows: number, asked: number): void {
+    this.#words[ROWS + (job % 2)] = rows;
+    this.#words[ASKED + (job % 2)] = asked;
+    Atomics.store(this.#words, STAGE, 0);
+    this.#advance(JOBS);
+  }
+
+  /** Wait until sweep number `job` (from 0) was asked for. */
+  waitForJob(job: number): { rows: number; asked: number } {
+    this.#waitUntilPast(JOBS, job);
+    return { rows: this.#words[ROWS + (job % 2)], asked: this.#words[ASKED + (job % 2)] };
+  }
+
+  /** Reader: wait until the slot of chunk number `chunk` is free in a ring of so many slots. */
+  waitForSlot(chunk: number, slots: number): void {
+    if (chunk < slots) return;
+    for (let thread = 0; thread < this.threads; thread++)
+      this.#waitUntilPast(CONSUMED + thread * LINE, chunk - slots);
+  }
+
+  /** Reader: the next chunk is in its slot. */
+  produce(): void {
+    this.#advance(PRODUCED);
+  }
+
+  isProduced(chunk: number): boolean {
+    return ((Atomics.load(this.#words, PRODUCED) - chunk) | 0) > 0;
+  }
+
+  /** Compute thread: wait until chunk number `chunk` (from 0) is in its slot. */
+  waitForChunk(chunk: number): void {
+    this.#waitUntilPast(PRODUCED, chunk);
+  }
+
+  /** Compute thread: done with its oldest chunk. */
+  consume(thread: number): void {
+    this.#advance(CONSUMED + thread * LINE);
+  }
+
+  get stage(): number {
+    return Atomics.load(this.#words, STAGE);
+  }
+
+  set stage(stage: number) {
+    Atomics.store(this.#words, STAGE, stage);
+  }
+
+  /** Compute threads: go on when all have arrived. */
+  barrier(): void {
+    if (this.threads === 1) return;
+    const phase = Atomics.load(this.#words, BARRIER_PHASE);
+    if (Atomics.add(this.#words, BARRIER_ARRIVED, 1) === this.threads - 1) {
+      Atomics.store(this.#words, BARRIER_ARRIVED, 0);
+      this.#advance(BARRIER_PHASE);
+    } else this.#waitUntilPast(BARRIER_PHASE, phase);
+  }
+
+  #advance(word: number): void {
+    Atomics.add(this.#words, word, 1);
+    Atomics.notify(this.#words, word);
+  }
+
+  #waitUntilPast(word: number, value: number): void {
+    const words = this.#words;
+    for (let spin = 0; spin < SPINS; spin++) if (((Atomics.load(words, word) - value) | 0) > 0) return;
+    for (;;) {
+      const current = Atomics.load(words, word);
+      if (((current - value) | 0) > 0) return;
+      if (this.stopped) throw new Stopped();
+      Atomics.wait(words, word, current, NAP_MS);
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import { join } from "node:path";
+import type { TensorRole } from "../model/types.ts";
+import { layoutChunks, tensorPanelBytes, tensorPanels } from "../store/layout.ts";
+import type { Dtype, Manifest, StoredFile } from "../store/types.ts";
+
+/** Panels of one tensor inside a chunk, with all that computing them takes. */
+export interface Part {
+  readonly role: TensorRole;
+  readonly dtype: Dtype;
+  readonly columns: number;
+  readonly firstPanel: number;
+  readonly panels: number;
+  /** Panels of the whole tensor. */
+  readonly tensorPanels: number;
+  readonly panelBytes: number;
+  /** From the start of the chunk. */
+  readonly offset: number;
+}
+
+/** One disk read. */
+export interface ChunkRead {
+  /** Index into the plan's paths. */
+  readonly file: number;
+  readonly offset: number;
+  /** Bytes on disk; fewer than `bytes` where the chunk is compressed. */
+  readonly stored: number;
+  readonly bytes: number;
+  /** Layer that it belongs to; the number of layers for the output matrix. */
+  readonly stage: number;
+  readonly parts: readonly Part[];
+}
+
+/** What a sweep reads, in order: every layer's chunks, then (when logits are wanted) those of the output. */
+export interface SweepPlan {
+  readonly paths: readonly string[];
+  readonly chunks: readonly ChunkRead[];
+  /** How many of the chunks belong to layers. */
+  readonly layerChunks: number;
+  /** Bytes of the longest chunk. */
+  readonly slotBytes: number;
+}
+
+export function planSweep(folder: string, manifest: Manifest): SweepPlan {
+  const paths: string[] = [];
+  const chunks: ChunkRead[] = [];
+  const add = (file: StoredFile, stage: number) => {
+    paths.push(join(folder, file.name));
+    for (const [index, { bytes, parts }] of layoutChunks(file.tensors).entries()) {
+      chunks.push({
+        file: paths.length - 1,
+        offset: file.chunks[index].offset,
+        stored: file.chunks[index].stored,
+        bytes,
+        stage,
+        parts: parts.map(({ tensor, firstPanel, panels, offset }) => {
+          const { role, dtype, columns } = file.tensors[tensor];
+          return {
+            role,
+            dtype,
+            columns,
+            firstPanel,
+            panels,
+            tensorPanels: tensorPanels(file.tensors[tensor]),
+            panelBytes: tensorPanelBytes(file.tensors[tensor]),
+            offset,
+          };
+        }),
+      });
+    }
+  };
+
+  for (const [layer, file] of manifest.layers.entries()) add(file, layer);
+  const layerChunks = chunks.length;
+  add(manifest.output, manifest.layers.length);
+  if (manifest.model.tiedOutput) add(manifest.embedding, manifest.layers.length);
+  const slotBytes = chunks.reduce((longest, chunk) => Math.max(longest, chunk.bytes), 0);
+  return { paths, chunks, layerChunks, slotBytes };
+}
