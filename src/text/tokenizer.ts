@@ -1,0 +1,92 @@
+import { createBpeEncoder } from "./bpe.ts";
+import { type SpecialText, splitSpecial } from "./special-split.ts";
+import { createSpmEncoder, unmarkSpaces } from "./spm.ts";
+import { isHidden, TOKEN_BYTE, TOKEN_NORMAL, TOKEN_USER_DEFINED } from "./token-types.ts";
+import type { TokenizerData } from "./tokenizer-data.ts";
+import type { EncodeOptions, Tokenizer } from "./types.ts";
+import { decodeUtf8 } from "./utf8.ts";
+
+const NOTHING = new Uint8Array(0);
+const SPACE = Uint8Array.of(0x20);
+
+/**
+ * A tokenizer over data from `buildTokenizerData` or `decodeTokenizerData`, giving the ids that llama.cpp gives.
+ * One exception: plain text never becomes a control token, even where merges or scores would lead there.
+ *
+ * @example
+ * const tokenizer = createTokenizer(decodeTokenizerData(readFileSync("tokenizer.msgpack")));
+ * tokenizer.encode("<|im_end|>", { special: true }); // one id
+ */
+export function createTokenizer(data: TokenizerData): Tokenizer {
+  const { texts, types } = data;
+  const size = types.length;
+  const spm = data.model === "spm";
+  const encodeText = spm ? createSpmEncoder(data) : createBpeEncoder(data);
+  const userDefined = specialTexts(data, (type) => type === TOKEN_USER_DEFINED);
+  const special = specialTexts(data, (type) => type === TOKEN_USER_DEFINED || isHidden(type));
+
+  function stored(id: number): Uint8Array {
+    return texts.blob.subarray(texts.offsets[id], texts.offsets[id + 1]);
+  }
+
+  function encode(text: string | Uint8Array, options: EncodeOptions = {}): number[] {
+    const ids: number[] = [];
+    if (options.bos && data.addBos) ids.push(data.bos!);
+    let spaceDue = data.addSpacePrefix;
+    for (const part of splitSpecial(
+      typeof text === "string" ? Buffer.from(text) : text,
+      options.special ? special : userDefined,
+    )) {
+      if (typeof part === "number") {
+        ids.push(part);
+      } else {
+        encodeText(spaceDue ? Buffer.concat([SPACE, part]) : part, ids);
+      }
+      spaceDue = data.addSpacePrefix && typeof part === "number";
+    }
+    if (options.bos && data.addEos) ids.push(data.eos!);
+    return ids;
+  }
+
+  function bytes(id: number, showSpecial = false): Uint8Array {
+    if (!Number.isInteger(id) || id < 0 || id >= size) return NOTHING;
+    const type = types[id];
+    if (isHidden(type)) return showSpecial ? stored(id) : NOTHING;
+    if (type === TOKEN_USER_DEFINED) return stored(id);
+    if (type === TOKEN_BYTE) return byteOf(stored(id));
+    // Tokens marked as unused stand for nothing.
+    if (type !== TOKEN_NORMAL) return NOTHING;
+    return spm ? unmarkSpaces(stored(id)) : stored(id);
+  }
+
+  return {
+    size,
+    bos: data.bos,
+    eos: data.eos,
+    addBos: data.addBos,
+    endOfGeneration: new Set(data.endOfGeneration),
+    encode,
+    bytes,
+    decode(ids, showSpecial) {
+      return decodeUtf8(Buffer.concat(Array.from(ids, (id) => bytes(id, showSpecial))));
+    },
+  };
+}
+
+/** Longest first: where one is the beginning of another, the longer one counts. */
+function specialTexts(data: TokenizerData, wanted: (type: number) => boolean): SpecialText[] {
+  const { blob, offsets } = data.texts;
+  const found: SpecialText[] = [];
+  for (let id = 0; id < data.types.length; id++) {
+    if (!wanted(data.types[id]) || offsets[id] === offsets[id + 1]) continue;
+    const bytes = blob.subarray(offsets[id], offsets[id + 1]);
+    found.push({ id, bytes, swallowSpace: data.swallowSpace.includes(id) });
+  }
+  return found.sort((a, b) => b.bytes.length - a.bytes.length);
+}
+
+/** The byte that `<0x0A>` names. */
+function byteOf(text: Uint8Array): Uint8Array {
+  const hex = /^<0x([0-9A-Fa-f]{2})>$/.exec(Buffer.from(text).toString("latin1"));
+  return hex === null ? text : Uint8Array.of(Number.parseInt(hex[1], 16));
+}
