@@ -1,6 +1,6 @@
 import { SluiceError } from "../errors.ts";
 import { Candidates } from "./candidates.ts";
-import type { TokenLogprob } from "./types.ts";
+import type { GeneratedToken, TokenLogprob } from "./types.ts";
 
 /**
  * The n most probable tokens by a plain softmax (temperature 1, no filters), computed in float64; the most probable
@@ -23,9 +23,13 @@ export function topLogprobs(logits: Float32Array, n: number): TokenLogprob[] {
   }));
 }
 
-/** One token's log-probability by the same softmax. */
-export function tokenLogprob(logits: Float32Array, id: number): TokenLogprob {
-  return { id, logprob: logits[id] - logSumExp(logits) };
+/** What a generated token reports of its own probability, and of the n most probable ones. */
+export function tokenLogprob(
+  logits: Float32Array,
+  id: number,
+  n: number,
+): NonNullable<GeneratedToken["logprob"]> {
+  return { id, logprob: logits[id] - logSumExp(logits), top: topLogprobs(logits, n) };
 }
 
 /** ln Σ exp(logit), without overflow. */

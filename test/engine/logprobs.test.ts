@@ -28,9 +28,10 @@ describe("topLogprobs", () => {
 });
 
 describe("tokenLogprob", () => {
-  it("gives the log-probability of any token", () => {
-    expect(tokenLogprob(logits, 0).logprob).toBeCloseTo(-total, 14);
-    expect(tokenLogprob(logits, 1)).toEqual(topLogprobs(logits, 1)[0]);
-    expect(tokenLogprob(logits, 4)).toEqual({ id: 4, logprob: -Infinity });
+  it("reports the chosen token also where it is not among the top", () => {
+    const { id, logprob, top } = tokenLogprob(logits, 0, 1);
+    expect(id).toBe(0);
+    expect(logprob).toBeCloseTo(-total, 14);
+    expect(top.map((token) => token.id)).toEqual([1]);
   });
 });
