@@ -24,6 +24,11 @@ export function errorCode(error: unknown): string | undefined {
   return typeof code === "string" ? code : undefined;
 }
 
+/** Whether an error is the operating system's. */
+export function isSystemError(error: unknown): boolean {
+  return error instanceof Error && "syscall" in error;
+}
+
 /** Whether an error says that there is no room to write. */
 export function isFull(error: unknown): boolean {
   return FULL.has(errorCode(error) ?? "");

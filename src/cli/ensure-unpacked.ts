@@ -1,0 +1,110 @@
+/** What every command that runs a model does first: find its cache, or make it. */
+import { statSync } from "node:fs";
+import { type Command, Option } from "commander";
+import { SluiceError } from "../errors.ts";
+import { fingerprint } from "../gguf/fingerprint.ts";
+import { openGguf } from "../gguf/open.ts";
+import { type Cache, findCaches, openCache } from "../store/cache.ts";
+import { type Compression, DTYPES, type Dtype } from "../store/types.ts";
+import type { UnpackOptions, UnpackResult } from "../unpack/types.ts";
+import { unpack } from "../unpack/unpack.ts";
+import { addCacheDirOption, resolveRoot, temporaryRoot } from "./cache-options.ts";
+import { interruptSignal } from "./interrupt.ts";
+import { UnpackView } from "./unpack-view.ts";
+
+export interface UnpackFlags {
+  dtype?: Dtype;
+  compress?: Exclude<Compression, "none">;
+  cacheDir?: string;
+  tempCache?: boolean;
+}
+
+/** Options of how weights are unpacked and where. */
+export function addUnpackOptions(command: Command): Command {
+  command
+    .addOption(new Option("--dtype <dtype>", "type of the unpacked weights (default: f32)").choices(DTYPES))
+    .addOption(
+      new Option("--compress <method>", "compress unpacked weights, for slow disks").choices(["lz4"]),
+    );
+  return addCacheDirOption(command).option(
+    "--temp-cache",
+    "unpack into a temporary folder that is removed at the end",
+  );
+}
+
+/**
+ * The folder of a model's finished cache; it is made first where there is none, with bars on stderr.
+ * Without a dtype, f32 is taken where it is there, else whatever is, else f32 is made.
+ *
+ * @param model a GGUF file, or the folder of a finished cache
+ */
+export async function ensureUnpacked(
+  model: string,
+  flags: UnpackFlags,
+  stderr: NodeJS.WriteStream = process.stderr,
+): Promise<string> {
+  if (statSync(model, { throwIfNoEntry: false })?.isDirectory()) return openCacheFolder(model, flags);
+  if (flags.tempCache) return (await unpackShown(model, temporaryRoot(), flags, {}, stderr)).folder;
+  const root = resolveRoot(flags.cacheDir);
+  const found = chooseCache(findCaches(root, fileFingerprint(model)), flags);
+  if (!found) return (await unpackShown(model, root, flags, {}, stderr)).folder;
+  const { dtype } = found.manifest;
+  if (flags.dtype === undefined && dtype !== "f32")
+    stderr.write(`sluice: using the weights unpacked as ${dtype}; --dtype f32 unpacks them in full\n`);
+  return found.folder;
+}
+
+/** Unpack with the progress on stderr, stoppable by Ctrl-C. */
+export async function unpackShown(
+  path: string,
+  root: string,
+  { dtype = "f32", compress }: UnpackFlags,
+  more: Pick<UnpackOptions, "force">,
+  stderr: NodeJS.WriteStream = process.stderr,
+): Promise<UnpackResult> {
+  const view = new UnpackView(stderr);
+  try {
+    return await unpack(path, {
+      ...more,
+      dtype,
+      compression: compress ?? "none",
+      root,
+      signal: interruptSignal,
+      onProgress: view.onProgress,
+    });
+  } finally {
+    view.end();
+  }
+}
+
+/** The best of a model's caches that is as asked for: f32 before other dtypes, plain before compressed. */
+export function chooseCache(
+  caches: readonly Cache[],
+  { dtype, compress }: Pick<UnpackFlags, "dtype" | "compress">,
+): Cache | undefined {
+  const rank = ({ manifest }: Cache) =>
+    2 * DTYPES.indexOf(manifest.dtype) + (manifest.compression === "none" ? 0 : 1);
+  return caches
+    .filter(({ manifest }) => dtype === undefined || manifest.dtype === dtype)
+    .filter(({ manifest }) => compress === undefined || manifest.compression === compress)
+    .sort((a, b) => rank(a) - rank(b))[0];
+}
+
+function openCacheFolder(folder: string, flags: UnpackFlags): string {
+  const cache = openCache(folder);
+  if (chooseCache([cache], flags)) return folder;
+  const { dtype, compression } = cache.manifest;
+  throw new SluiceError("bad-input", `${folder} is unpacked as ${dtype}, compression ${compression}`, {
+    next: "Leave out --dtype and --compress, or give the model file instead of the folder.",
+  });
+}
+
+/** @returns the fingerprint of a model file */
+export function fileFingerprint(path: string): string {
+  const gguf = openGguf(path);
+  try {
+    return fingerprint(gguf);
+  } finally {
+    gguf.close();
+  }
+}

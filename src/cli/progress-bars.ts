@@ -1,0 +1,107 @@
+/** Progress bars on a terminal that can move its lines; elsewhere they are not shown at all. */
+import { MultiBar, type SingleBar } from "cli-progress";
+import { formatBytes } from "../format-bytes.ts";
+import { isLively } from "./live-line.ts";
+
+const FRAMES_PER_SECOND = 10;
+
+/** Several bars below each other, with bytes per second and the time that is left. */
+export class ProgressBars {
+  readonly #bars: MultiBar | undefined;
+
+  constructor(stream: NodeJS.WriteStream = process.stderr) {
+    if (!isLively(stream)) return;
+    this.#bars = new MultiBar({
+      stream,
+      format: "{name} {bar} {percentage}%  {done} of {all}  {rate}  {left}",
+      barCompleteChar: "█",
+      barIncompleteChar: "░",
+      barsize: 30,
+      fps: FRAMES_PER_SECOND,
+      hideCursor: null,
+      linewrap: null,
+      emptyOnZero: true,
+      // Ctrl-C is for the command to handle.
+      gracefulExit: false,
+    });
+  }
+
+  /** Whether anything is shown; where not, lines of text should tell of the progress. */
+  get shown(): boolean {
+    return this.#bars !== undefined;
+  }
+
+  /** Add a bar for so many bytes, of which some are there from the start and do not count for the speed. */
+  add(name: string, bytes: number, already = 0): Bar {
+    return new Bar(this.#bars?.create(bytes, already, payload(already, bytes, 0)), name, bytes, already);
+  }
+
+  /** Print a line above the bars. */
+  log(line: string): void {
+    this.#bars?.log(`${line}\n`);
+  }
+
+  /** Leave the bars as they are and go on below them. */
+  stop(): void {
+    this.#bars?.stop();
+  }
+}
+
+export class Bar {
+  readonly #bar: SingleBar | undefined;
+  #name: string;
+  #total: number;
+  #already: number;
+  #start = performance.now();
+
+  constructor(bar: SingleBar | undefined, name: string, total: number, already: number) {
+    this.#bar = bar;
+    this.#name = name;
+    this.#total = total;
+    this.#already = already;
+    this.update(already);
+  }
+
+  /** Begin anew under another name. */
+  restart(name: string, total: number): void {
+    this.#name = name;
+    this.#total = total;
+    this.#already = 0;
+    this.#start = performance.now();
+    this.#bar?.start(total, 0, { name, ...payload(0, total, 0) });
+  }
+
+  /** Say what counts as done before the start, so that the speed is that of now. */
+  skipTo(bytes: number): void {
+    this.#already = bytes;
+    this.#start = performance.now();
+    this.update(bytes);
+  }
+
+  update(bytes: number): void {
+    const seconds = (performance.now() - this.#start) / 1000;
+    const rate = seconds > 0 ? (bytes - this.#already) / seconds : 0;
+    this.#bar?.update(bytes, { name: this.#name, ...payload(bytes, this.#total, rate) });
+  }
+}
+
+function payload(done: number, total: number, rate: number): Record<string, string> {
+  const left = rate > 0 ? `${formatDuration((total - done) / rate)} left` : "";
+  return {
+    name: "",
+    done: formatBytes(done),
+    all: formatBytes(total),
+    rate: rate > 0 ? `${(rate / 1e6).toFixed(0)} MB/s` : "",
+    left: done < total ? left : "",
+  };
+}
+
+/** Seconds for people: `7 s`, `2:05`, `1:02:05`. */
+export function formatDuration(seconds: number): string {
+  const whole = Math.max(0, Math.ceil(seconds));
+  if (whole < 60) return `${whole} s`;
+  const two = (value: number) => String(value).padStart(2, "0");
+  const minutes = Math.floor(whole / 60);
+  if (minutes < 60) return `${minutes}:${two(whole % 60)}`;
+  return `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(whole % 60)}`;
+}

@@ -1,0 +1,80 @@
+/** Shows an unpack on stderr: two bars on a terminal, otherwise a line per file. */
+import { formatBytes } from "../format-bytes.ts";
+import { type Medium, mediumOf } from "../store/medium.ts";
+import type { UnpackEvent } from "../unpack/types.ts";
+import { type Bar, ProgressBars } from "./progress-bars.ts";
+
+export class UnpackView {
+  readonly #stream: NodeJS.WriteStream;
+  readonly #bars: ProgressBars;
+  #all: Bar | undefined;
+  #file: Bar | undefined;
+  #total = 0;
+  #kept = 0;
+
+  constructor(stream: NodeJS.WriteStream = process.stderr) {
+    this.#stream = stream;
+    this.#bars = new ProgressBars(stream);
+  }
+
+  readonly onProgress = (event: UnpackEvent): void => {
+    switch (event.type) {
+      case "waiting": {
+        const { pid, since } = event.holder;
+        this.#line(`sluice: process ${pid} is unpacking the same since ${since}: waiting for it`);
+        break;
+      }
+      case "start":
+        this.#total = event.bytes;
+        for (const warning of mediumWarnings(event.folder, mediumOf(event.folder))) this.#line(warning);
+        this.#line(`Unpacking ${formatBytes(event.bytes)} in ${event.files} files to ${event.folder}`);
+        break;
+      case "kept":
+        this.#kept = event.doneBytes;
+        this.#line(`${event.file}  kept`);
+        break;
+      case "file":
+        this.#all ??= this.#bars.add("all         ", this.#total, this.#kept);
+        this.#file ??= this.#bars.add("", event.bytes);
+        this.#file.restart(event.file.padEnd(12), event.bytes);
+        break;
+      case "written":
+        this.#all?.update(event.doneBytes);
+        this.#file?.update(event.fileBytes);
+        break;
+      case "file-done":
+        if (!this.#bars.shown) this.#line(fileLine(event, this.#total));
+        break;
+    }
+  };
+
+  /** To be called when the unpack has ended, in whatever way. */
+  end(): void {
+    if (this.#all) this.#bars.stop();
+  }
+
+  #line(text: string): void {
+    this.#stream.write(`${text}\n`);
+  }
+}
+
+function fileLine(event: UnpackEvent & { type: "file-done" }, total: number): string {
+  const { file, bytes, stored, doneBytes, timing } = event;
+  const seconds = timing.ms / 1000;
+  const compressed = stored < bytes ? `, ${formatBytes(stored)} on disk` : "";
+  const percent = Math.floor((100 * doneBytes) / total);
+  return `${file}  ${formatBytes(bytes)}${compressed}  ${seconds.toFixed(2)} s  ${(bytes / 1e6 / seconds).toFixed(0)} MB/s  ${percent} %`;
+}
+
+/** What to say of a cache folder that is not on a local disk. */
+export function mediumWarnings(folder: string, { kind, fileSystem, freeBytes }: Medium): string[] {
+  if (kind === "disk") return [];
+  const problem =
+    kind === "memory"
+      ? "is in memory: what is unpacked there takes the RAM that streaming is to save"
+      : "is on a network: each token reads the whole model over it";
+  return [
+    `sluice: warning: ${folder} ${problem} (${fileSystem}, ${formatBytes(freeBytes)} free).`,
+    "  Choose a folder on a local disk with --cache-dir or SLUICE_CACHE_DIR.",
+  ];
+}

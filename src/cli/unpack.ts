@@ -1,0 +1,106 @@
+import { Command } from "commander";
+import { formatBytes } from "../format-bytes.ts";
+import { cacheBytes, weightFiles } from "../store/cache.ts";
+import { layoutChunks } from "../store/layout.ts";
+import { DTYPES, type Dtype, type Manifest, type StoredFile, type UnpackTiming } from "../store/types.ts";
+import { formatTable } from "../timing/table.ts";
+import { weightBytesAs } from "../unpack/planned-file.ts";
+import type { UnpackResult } from "../unpack/types.ts";
+import { resolveRoot, temporaryRoot } from "./cache-options.ts";
+import { addUnpackOptions, type UnpackFlags, unpackShown } from "./ensure-unpacked.ts";
+
+type Flags = UnpackFlags & { force?: boolean; temp?: boolean; json?: boolean };
+
+export function unpackCommand(): Command {
+  const command = new Command("unpack")
+    .description("Unpack a model into the cache, once: one file per layer, laid out for streaming.")
+    .argument("<model>", "GGUF file")
+    .option("--force", "unpack again, though it is there already")
+    .option("--temp", "the same as --temp-cache")
+    .option("--json", "print one JSON object instead of the table");
+  return addUnpackOptions(command).action(async (model: string, flags: Flags) => {
+    const root = flags.temp || flags.tempCache ? temporaryRoot() : resolveRoot(flags.cacheDir);
+    const result = await unpackShown(model, root, flags, { force: flags.force ?? false });
+    const lines = flags.json ? [JSON.stringify(report(result))] : summary(result);
+    process.stdout.write(`${lines.join("\n")}\n`);
+  });
+}
+
+/** What `--json` prints. */
+function report({ folder, manifest, reused, resumed, ms }: UnpackResult): object {
+  const { model, dtype, compression, source, timing } = manifest;
+  return {
+    folder,
+    reused,
+    resumed,
+    ms,
+    source,
+    model: { name: model.name, architecture: model.architecture, layers: model.layers.length },
+    dtype,
+    compression,
+    bytes: cacheBytes(manifest),
+    files: weightFiles(manifest).map(({ name, bytes }) => ({ name, bytes, ...timing[name] })),
+    weight_bytes: Object.fromEntries(DTYPES.map((other) => [other, weightBytesAs(manifest, other)])),
+  };
+}
+
+function summary({ folder, manifest, reused, resumed, ms }: UnpackResult): string[] {
+  const what = `${manifest.model.name}, ${manifest.model.layers.length} layers, ${label(manifest)}`;
+  const size = formatBytes(cacheBytes(manifest));
+  if (reused) return [`Already unpacked: ${what}, ${size}`, `in ${folder}`];
+  const kept = resumed > 0 ? ` (${resumed} files were there from an earlier run)` : "";
+  return [
+    ...timingTable(manifest),
+    "",
+    `Unpacked ${what}, ${size} in ${(ms / 1000).toFixed(1)} s${kept}`,
+    `to ${folder}`,
+    ...otherDtypes(manifest),
+  ];
+}
+
+function label({ dtype, compression }: Manifest): string {
+  return compression === "none" ? dtype : `${dtype}, ${compression}`;
+}
+
+function otherDtypes(manifest: Manifest): string[] {
+  const own = formatBytes(weightBytesAs(manifest, manifest.dtype));
+  return DTYPES.filter((dtype) => dtype !== manifest.dtype).map((dtype: Dtype) => {
+    const bytes = formatBytes(weightBytesAs(manifest, dtype));
+    return `With --dtype ${dtype} its weights would take ${bytes} instead of ${own}.`;
+  });
+}
+
+/** Milliseconds of each stage by file; writing overlaps with the rest, so only the waiting for it counts. */
+export function timingTable(manifest: Manifest): string[] {
+  const files = weightFiles(manifest).filter(({ name }) => manifest.timing[name]);
+  const times = files.map(({ name }) => manifest.timing[name]);
+  const sum = (pick: (timing: UnpackTiming) => number) =>
+    times.reduce((total, time) => total + pick(time), 0);
+  const total: UnpackTiming = {
+    readMs: sum((time) => time.readMs),
+    dequantizeMs: sum((time) => time.dequantizeMs),
+    encodeMs: sum((time) => time.encodeMs),
+    writeMs: sum((time) => time.writeMs),
+    ms: sum((time) => time.ms),
+  };
+  const bytes = files.map(plainBytes);
+  return formatTable([
+    ["ms", "MB", "read", "dequantize", "encode", "write", "total", "MB/s"],
+    ...files.map((file, index) => row(file.name.replace(/\.bin$/, ""), bytes[index], times[index])),
+    row(
+      "total",
+      bytes.reduce((a, b) => a + b, 0),
+      total,
+    ),
+  ]);
+}
+
+function row(name: string, bytes: number, time: UnpackTiming): string[] {
+  const { readMs, dequantizeMs, encodeMs, writeMs, ms } = time;
+  const stages = [readMs, dequantizeMs, encodeMs, writeMs, ms].map((value) => value.toFixed(1));
+  return [name, (bytes / 1e6).toFixed(2), ...stages, (bytes / 1000 / ms).toFixed(0)];
+}
+
+function plainBytes(file: StoredFile): number {
+  return layoutChunks(file.tensors).reduce((sum, chunk) => sum + chunk.bytes, 0);
+}

@@ -1,0 +1,77 @@
+/** Disk space: foreseen before the first byte, and told with numbers when it runs out all the same. */
+import { statfsSync } from "node:fs";
+import { SluiceError } from "../errors.ts";
+import { formatBytes } from "../format-bytes.ts";
+import { alignUp } from "../store/layout.ts";
+import type { Compression, Dtype } from "../store/types.ts";
+import type { PlannedFile } from "./planned-file.ts";
+
+/** The best that compression was seen to do (weights that were bfloat16); see compression.ts. */
+const BEST_COMPRESSION = 2.7;
+
+/**
+ * Bytes that files take on disk, in whole pages. Of what compression leaves only a lower bound is known.
+ *
+ * @param files weight files still to be written
+ * @param rest sizes of the other files
+ */
+export function neededBytes(
+  files: readonly PlannedFile[],
+  compression: Compression,
+  rest: readonly number[],
+): number {
+  const weights = files.reduce((sum, { bytes, compressible }) => {
+    return sum + (compression === "lz4" && compressible ? alignUp(bytes / BEST_COMPRESSION) : bytes);
+  }, 0);
+  return rest.reduce((sum, bytes) => sum + alignUp(bytes), weights);
+}
+
+export interface SpaceQuestion {
+  readonly folder: string;
+  readonly needed: number;
+  readonly dtype: Dtype;
+  readonly compression: Compression;
+  /** Bytes that all weight files take in each dtype. */
+  readonly weights: Readonly<Record<Dtype, number>>;
+}
+
+/** @throws SluiceError `no-space` where fewer bytes are free than needed */
+export function checkSpace(question: SpaceQuestion): void {
+  const free = freeBytes(question.folder);
+  if (free >= question.needed) return;
+  const { folder, needed, compression } = question;
+  const atLeast = compression === "lz4" ? "at least " : "";
+  throw new SluiceError(
+    "no-space",
+    `not enough disk space: unpacking needs ${atLeast}${exactly(needed)}, ${folder} has ${exactly(free)} free`,
+    { next: remedies(question) },
+  );
+}
+
+/** The error for a disk that became full although there had been room. */
+export function diskFull(cause: unknown, question: SpaceQuestion): SluiceError {
+  const { folder, needed } = question;
+  return new SluiceError(
+    "no-space",
+    `the disk became full (${(cause as Error).message}): unpacking needs ${exactly(needed)} in all, ${folder} now has ${exactly(freeBytes(folder))} free`,
+    { next: `Unpacking again continues after the last complete file. ${remedies(question)}`, cause },
+  );
+}
+
+function remedies({ dtype, compression, weights }: SpaceQuestion): string {
+  const smaller = (Object.keys(weights) as Dtype[])
+    .filter((other) => weights[other] < weights[dtype])
+    .map((other) => `--dtype ${other} needs ${formatBytes(weights[other])}`);
+  const compress =
+    compression === "none" && dtype === "f32" ? ["--compress lz4 may save a quarter or more"] : [];
+  return `Free some space, or: ${[...smaller, ...compress, "--cache-dir DIR uses another disk"].join("; ")}.`;
+}
+
+function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
+}
+
+function exactly(bytes: number): string {
+  return `${bytes.toLocaleString("en-US")} bytes (${formatBytes(bytes)})`;
+}

@@ -1,0 +1,55 @@
+import type { LockHolder } from "../store/lock.ts";
+import type { Compression, Dtype, Manifest, UnpackTiming } from "../store/types.ts";
+
+/** What an unpack tells of itself, in this order: waiting*, start, checking*, (file, written*, file-done)*, done. */
+export type UnpackEvent =
+  | { readonly type: "waiting"; readonly holder: LockHolder }
+  | {
+      readonly type: "start";
+      readonly folder: string;
+      readonly files: number;
+      /** Bytes of all weight files before compression. */
+      readonly bytes: number;
+    }
+  /** A file that an earlier, interrupted run finished has been found sound and is kept. */
+  | { readonly type: "kept"; readonly file: string; readonly doneBytes: number }
+  | { readonly type: "file"; readonly file: string; readonly bytes: number; readonly doneBytes: number }
+  /** Bytes (before compression) of this file and of all files so far. */
+  | {
+      readonly type: "written";
+      readonly file: string;
+      readonly fileBytes: number;
+      readonly doneBytes: number;
+    }
+  | {
+      readonly type: "file-done";
+      readonly file: string;
+      readonly bytes: number;
+      /** Bytes on disk. */
+      readonly stored: number;
+      readonly doneBytes: number;
+      readonly timing: UnpackTiming;
+    };
+
+export interface UnpackOptions {
+  /** Default f32. */
+  readonly dtype?: Dtype;
+  /** Default none. */
+  readonly compression?: Compression;
+  /** Folder of all caches: see `cacheRoot`. */
+  readonly root: string;
+  /** Do everything again, though there is a finished cache; it stays until the new one is complete. */
+  readonly force?: boolean;
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((event: UnpackEvent) => void) | undefined;
+}
+
+export interface UnpackResult {
+  readonly folder: string;
+  readonly manifest: Manifest;
+  /** Whether the finished cache was there. */
+  readonly reused: boolean;
+  /** Weight files that were kept from an interrupted run. */
+  readonly resumed: number;
+  readonly ms: number;
+}

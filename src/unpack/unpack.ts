@@ -1,0 +1,91 @@
+import { existsSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
+import { SluiceError } from "../errors.ts";
+import { fingerprint } from "../gguf/fingerprint.ts";
+import { openGguf } from "../gguf/open.ts";
+import { type Cache, cacheFolders, openCache, type Variant } from "../store/cache.ts";
+import { ioError, isSystemError } from "../store/io-error.ts";
+import { acquireLock } from "../store/lock.ts";
+import { CACHE_FORMAT } from "../store/manifest.ts";
+import { cacheFolderName, cacheFolderSuffix, MANIFEST } from "../store/names.ts";
+import { hasJournal, type Origin, removeJournal } from "./journal.ts";
+import { makeCache } from "./make-cache.ts";
+import { deleteOwnFiles, replaceCache, replacementFolder, settle } from "./replace.ts";
+import type { UnpackOptions, UnpackResult } from "./types.ts";
+
+/**
+ * Unpack a model file into the cache, or find that it is there already. May be killed at any moment: the next call
+ * continues. Of several processes that unpack the same, one does it and the others wait for it.
+ *
+ * @param path a GGUF file
+ * @throws SluiceError `bad-model`, `unsupported` (the model); `no-space`, `io`, `locked` (the cache folder);
+ *   `bad-cache` for a finished cache that is damaged, which only `force` replaces; `aborted`
+ * @example
+ * const { folder } = await unpack("model.gguf", { dtype: "q8", root: "cache" });
+ */
+export async function unpack(path: string, options: UnpackOptions): Promise<UnpackResult> {
+  const start = performance.now();
+  const { dtype = "f32", compression = "none", root, force = false, signal, onProgress } = options;
+  const modified = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const gguf = openGguf(path);
+  try {
+    const origin: Origin = {
+      format: CACHE_FORMAT,
+      fingerprint: fingerprint(gguf),
+      bytes: gguf.fileBytes,
+      modified,
+      dtype,
+      compression,
+    };
+    const folder = join(root, folderName(root, path, origin.fingerprint, { dtype, compression }));
+    const found = (cache: Cache) => ({ ...cache, reused: true, resumed: 0, ms: performance.now() - start });
+    const finished = force || hasJournal(folder) ? undefined : finishedCache(folder, origin);
+    if (finished) return found(finished);
+
+    const release = await acquireLock(folder, {
+      signal,
+      onWait: (holder) => onProgress?.({ type: "waiting", holder }),
+    });
+    try {
+      settle(folder);
+      const other = force ? undefined : finishedCache(folder, origin);
+      if (other) {
+        removeJournal(folder);
+        return found(other);
+      }
+      const replaces = existsSync(join(folder, MANIFEST));
+      const target = replaces ? replacementFolder(folder) : folder;
+      if (force) deleteOwnFiles(target);
+      const { manifest, resumed } = await makeCache(gguf, target, origin, {
+        signal,
+        onProgress,
+        resumable: !replaces,
+      });
+      if (replaces) replaceCache(folder);
+      return { folder, manifest, reused: false, resumed, ms: performance.now() - start };
+    } finally {
+      release();
+    }
+  } catch (error) {
+    throw isSystemError(error) ? ioError(error, "unpack into", root) : error;
+  } finally {
+    gguf.close();
+  }
+}
+
+/** The finished cache in a folder; undefined where there is none, an error where there is a damaged one. */
+function finishedCache(folder: string, origin: Origin): Cache | undefined {
+  if (!existsSync(join(folder, MANIFEST))) return undefined;
+  const cache = openCache(folder);
+  if (cache.manifest.source.fingerprint === origin.fingerprint) return cache;
+  throw new SluiceError("bad-cache", `${folder} was made from another model file`, {
+    next: "Unpack with --force to replace it, or into another --cache-dir.",
+  });
+}
+
+/** The name of the source's folder, though its file may have had another name when that was made. */
+function folderName(root: string, path: string, mark: string, { dtype, compression }: Variant): string {
+  const suffix = cacheFolderSuffix(mark, dtype, compression);
+  const existing = cacheFolders(root).find((name) => name.endsWith(suffix));
+  return existing ?? cacheFolderName(basename(path), mark, dtype, compression);
+}
