@@ -7,6 +7,11 @@ import type { ComputeData, WorkerMessage } from "./compute-worker.ts";
 const READER = new URL("../stream/reader-worker.js", import.meta.url);
 const COMPUTE = new URL("./compute-worker.js", import.meta.url);
 
+/** Without the flags of the process: some of them (--input-type, --test) make no sense for a thread. */
+function startWorker(script: URL, workerData: ReaderData | ComputeData): Worker {
+  return new Worker(script, { workerData, execArgv: [] });
+}
+
 /**
  * The threads of an engine. They run until something stops them (an abort, a failure, `close`); then all of them
  * unwind, and can be started again. While idle they do not keep the process alive.
@@ -24,10 +29,7 @@ export class Workers {
 
   constructor(control: Control, reader: ReaderData, compute: readonly ComputeData[]) {
     this.#control = control;
-    this.#workers = [
-      new Worker(READER, { workerData: reader }),
-      ...compute.map((workerData) => new Worker(COMPUTE, { workerData })),
-    ];
+    this.#workers = [startWorker(READER, reader), ...compute.map((data) => startWorker(COMPUTE, data))];
     for (const worker of this.#workers) {
       worker.unref();
       worker.on("message", (message: WorkerMessage) => this.#receive(message));

@@ -7,10 +7,11 @@ import { q4_0 } from "./q4_0.ts";
 import { q4_1 } from "./q4_1.ts";
 import { q5_0 } from "./q5_0.ts";
 import { q5_1 } from "./q5_1.ts";
+import { q6_K } from "./q6_k.ts";
 import { q8_0 } from "./q8_0.ts";
 
 const FORMATS = new Map(
-  [f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1].map((format) => [format.name, format]),
+  [f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, q6_K].map((format) => [format.name, format]),
 );
 
 /** Names of the tensor types that can be dequantized. */

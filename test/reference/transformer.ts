@@ -43,7 +43,9 @@ export function referenceLogits(gguf: Gguf, tokens: readonly number[]): Float64A
 
   return tokens.map((token, position) => {
     const { columns } = embedding;
-    let x = Float64Array.from(embedding.values.subarray(token * columns, (token + 1) * columns));
+    let x: Float64Array = Float64Array.from(
+      embedding.values.subarray(token * columns, (token + 1) * columns),
+    );
     for (const layer of layers) {
       const h = rmsNorm(x, layer.attnNorm, model.normEpsilon);
       const q = multiply(layer.q, h);

@@ -1,0 +1,37 @@
+/**
+ * sluice as a library: unpack a GGUF model once, then generate while its layers stream from disk.
+ *
+ * @example
+ * import { Model, unpack } from "sluice";
+ *
+ * const { folder } = await unpack("SmolLM3-Q8_0.gguf", { root: "/data/sluice", dtype: "q8" });
+ * const model = await Model.open(folder);
+ * const session = model.createSession();
+ * const prompt = model.encodeChat([{ role: "user", content: "Why is the sky blue?" }]);
+ * for await (const { text } of session.generate(prompt, { maxTokens: 200 })) process.stdout.write(text);
+ * await model.close();
+ *
+ * @module
+ */
+export { Model, type OpenOptions } from "./engine/model.ts";
+export type { Session } from "./engine/session.ts";
+export type {
+  GeneratedToken,
+  GenerateOptions,
+  GenerateProgress,
+  GenerateResult,
+  SamplingOptions,
+  StopReason,
+  TokenLogprob,
+} from "./engine/types.ts";
+export { type ErrorCode, SluiceError } from "./errors.ts";
+export { openGguf } from "./gguf/open.ts";
+export type { Gguf, MetadataValue, TensorInfo } from "./gguf/types.ts";
+export type { Hyperparameters, LayerShape } from "./model/types.ts";
+export { type Cache, openCache } from "./store/cache.ts";
+export type { Compression, Dtype, Manifest } from "./store/types.ts";
+export { verifyCache } from "./store/verify.ts";
+export type { ChatMessage, EncodeOptions, Tokenizer } from "./text/types.ts";
+export type { StageTiming, SweepTiming } from "./timing/types.ts";
+export type { UnpackEvent, UnpackOptions, UnpackResult } from "./unpack/types.ts";
+export { unpack } from "./unpack/unpack.ts";
