@@ -30,7 +30,7 @@ export function panelCount(rows: number): number {
 }
 
 /**
- * Interleave rows into f32 panels.
+ * Interleave rows into f32 panels, bit by bit as they are.
  *
  * @param rows (count, columns) row-major
  * @param panels room for panelCount(count) panels; every value is written
@@ -41,43 +41,65 @@ export function packPanelsF32(
   columns: number,
   panels: Float32Array,
 ): void {
-  panels.fill(0, 0, panelCount(count) * PANEL_ROWS * columns);
-  for (let row = 0; row < count; row++) {
-    const from = row * columns;
-    const to = (row - (row % PANEL_ROWS)) * columns + (row % PANEL_ROWS);
-    for (let column = 0; column < columns; column++) panels[to + column * PANEL_ROWS] = rows[from + column];
+  // As integers, for a float that passes through a number may lose the payload of a NaN.
+  const from = new Int32Array(rows.buffer, rows.byteOffset, count * columns);
+  const to = new Int32Array(panels.buffer, panels.byteOffset, panelCount(count) * PANEL_ROWS * columns);
+  const whole = count - (count % PANEL_ROWS);
+  let next = 0;
+  for (let row = 0; row < whole; row += PANEL_ROWS) {
+    const a = row * columns;
+    const b = a + columns;
+    const c = b + columns;
+    const d = c + columns;
+    for (let column = 0; column < columns; column++) {
+      to[next] = from[a + column];
+      to[next + 1] = from[b + column];
+      to[next + 2] = from[c + column];
+      to[next + 3] = from[d + column];
+      next += PANEL_ROWS;
+    }
+  }
+  to.fill(0, next);
+  for (let row = whole; row < count; row++) {
+    for (let column = 0; column < columns; column++)
+      to[next + column * PANEL_ROWS + (row - whole)] = from[row * columns + column];
   }
 }
 
 /**
  * Interleave rows of Q8_0 blocks into q8 panels; no weight changes.
  *
- * @param rows (count, columns / 32) blocks of 34 bytes as in ggml, row-major
- * @param panels room for panelCount(count) panels; every byte is written
+ * @param rows (count, columns / 32) blocks of 34 bytes as in ggml, row-major; 2-byte aligned
+ * @param panels room for panelCount(count) panels, 4-byte aligned; every byte is written
  */
 export function packPanelsQ8(rows: Uint8Array, count: number, columns: number, panels: Uint8Array): void {
   const blocks = columns / BLOCK_COLUMNS;
   const bytes = panelBytes("q8", columns);
-  panels.fill(0, 0, panelCount(count) * bytes);
+  const all = panelCount(count) * bytes;
+  // A block is a scale and 16 pairs of weights.
+  const from = new Uint16Array(rows.buffer, rows.byteOffset, (count * blocks * Q8_0_BYTES) / 2);
+  const quads = new Int32Array(panels.buffer, panels.byteOffset, all / 4);
+  const scales = new Uint16Array(panels.buffer, panels.byteOffset, all / 2);
+  if (count % PANEL_ROWS !== 0) panels.fill(0, all - bytes, all);
+  let b = 0;
   for (let row = 0; row < count; row++) {
     const lane = row % PANEL_ROWS;
     const panel = ((row - lane) / PANEL_ROWS) * bytes;
-    const scales = panel + columns * PANEL_ROWS;
-    let from = row * blocks * Q8_0_BYTES;
+    let quad = panel / 4 + lane;
+    let scale = (panel + columns * PANEL_ROWS) / 2 + lane;
     for (let block = 0; block < blocks; block++) {
-      const scale = scales + (block * PANEL_ROWS + lane) * 2;
-      panels[scale] = rows[from];
-      panels[scale + 1] = rows[from + 1];
-      from += 2;
-      let to = panel + block * BLOCK_COLUMNS * PANEL_ROWS + lane * 4;
-      for (let quad = 0; quad < 8; quad++) {
-        panels[to] = rows[from];
-        panels[to + 1] = rows[from + 1];
-        panels[to + 2] = rows[from + 2];
-        panels[to + 3] = rows[from + 3];
-        to += 16;
-        from += 4;
-      }
+      scales[scale] = from[b];
+      quads[quad] = from[b + 1] | (from[b + 2] << 16);
+      quads[quad + 4] = from[b + 3] | (from[b + 4] << 16);
+      quads[quad + 8] = from[b + 5] | (from[b + 6] << 16);
+      quads[quad + 12] = from[b + 7] | (from[b + 8] << 16);
+      quads[quad + 16] = from[b + 9] | (from[b + 10] << 16);
+      quads[quad + 20] = from[b + 11] | (from[b + 12] << 16);
+      quads[quad + 24] = from[b + 13] | (from[b + 14] << 16);
+      quads[quad + 28] = from[b + 15] | (from[b + 16] << 16);
+      b += Q8_0_BYTES / 2;
+      quad += BLOCK_COLUMNS;
+      scale += PANEL_ROWS;
     }
   }
 }
