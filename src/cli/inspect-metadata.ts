@@ -1,8 +1,7 @@
 import { readNumbers, readStrings } from "../gguf/arrays.ts";
 import type { Gguf, MetadataArray, MetadataValue } from "../gguf/types.ts";
 
-/** Numbers as they are, strings decoded; 64-bit integers beyond 2^53 and what JSON has no number for, as text. */
-export type ShownItem = string | number | boolean;
+export type ShownItem = string | number | bigint | boolean;
 
 export type ShownValue =
   | { readonly type: string; readonly value: ShownItem }
@@ -16,8 +15,8 @@ const FIRST = 8;
 
 /** A metadata value for people and JSON; of a long array the first items only. */
 export function showValue(gguf: Gguf, entry: MetadataValue): ShownValue {
-  if (entry.type === "float32") return { type: entry.type, value: showItem(shortest(entry.value)) };
-  if (entry.type !== "array") return { type: entry.type, value: showItem(entry.value) };
+  if (entry.type === "float32") return { type: entry.type, value: shortest(entry.value) };
+  if (entry.type !== "array") return { type: entry.type, value: entry.value };
   const { type, items, length } = entry;
   if (length <= WHOLE) return { type, items, length, values: firstItems(gguf, entry, length) };
   return { type, items, length, first: firstItems(gguf, entry, FIRST) };
@@ -31,13 +30,7 @@ function firstItems(gguf: Gguf, array: MetadataArray, count: number): ShownItem[
   }
   const bytes = (array.bytes / array.length) * count;
   const numbers = [...readNumbers(gguf, { ...array, length: count, bytes })];
-  return numbers.map(array.items === "bool" ? Boolean : showItem);
-}
-
-function showItem(value: string | number | bigint | boolean): ShownItem {
-  if (typeof value === "bigint") return Number.isSafeInteger(Number(value)) ? Number(value) : `${value}`;
-  if (typeof value === "number" && !Number.isFinite(value)) return `${value}`;
-  return value;
+  return array.items === "bool" ? numbers.map(Boolean) : numbers;
 }
 
 /** The shortest decimal that is the same float32: 0.000001 rather than 9.999999974752427e-7. */

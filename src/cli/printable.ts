@@ -15,12 +15,18 @@ export function printableLine(text: string): string {
   return printable(text).replaceAll("\n", "\\n").replaceAll("\t", "\\t");
 }
 
-/** JSON of a value, harmless for a terminal too: the same characters become `\u001b`, which reads back as they were. */
+/**
+ * JSON of a value, harmless for a terminal too: the same characters become `\u001b`, which reads back as they were.
+ * Numbers that JSON lacks (integers beyond 2^53, infinities, NaN) become strings.
+ */
 export function printableJson(value: unknown): string {
-  return JSON.stringify(value, null, 2).replace(
-    CONTROL,
-    (character) => `\\u${hex(character).padStart(4, "0")}`,
-  );
+  const json = JSON.stringify(value, (_, item) => jsonItem(item), 2);
+  return json.replace(CONTROL, (character) => `\\u${hex(character).padStart(4, "0")}`);
+}
+
+function jsonItem(item: unknown): unknown {
+  if (typeof item === "bigint") return Number.isSafeInteger(Number(item)) ? Number(item) : `${item}`;
+  return typeof item === "number" && !Number.isFinite(item) ? `${item}` : item;
 }
 
 function escapeCharacter(character: string): string {

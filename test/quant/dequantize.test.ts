@@ -13,9 +13,9 @@ interface VectorType {
 }
 
 describe.runIf(existsSync(VECTORS))("dequantization against ggml", () => {
-  const { types } = JSON.parse(readFileSync(new URL("manifest.json", VECTORS), "utf8")) as {
-    types: VectorType[];
-  };
+  // A suite that does not run is collected all the same.
+  const manifest = new URL("manifest.json", VECTORS);
+  const types: VectorType[] = existsSync(manifest) ? JSON.parse(readFileSync(manifest, "utf8")).types : [];
   const cases = types.flatMap((type) => (type.sets ?? []).map((set) => ({ type, set })));
   const present = cases.filter(
     ({ type, set }) => SUPPORTED_TYPES.includes(type.name) && existsSync(new URL(set.raw, VECTORS)),
