@@ -1,0 +1,64 @@
+import { Command } from "commander";
+import { openGguf } from "../gguf/open.ts";
+import { buildTokenizerData } from "../text/build-tokenizer-data.ts";
+import { createChatTemplate } from "../text/chat-template.ts";
+import { parseMessages } from "../text/messages.ts";
+import { encodePrompt, tokenTexts } from "../text/prompt.ts";
+import { createTokenizer } from "../text/tokenizer.ts";
+import type { TokenizerData } from "../text/tokenizer-data.ts";
+import { decodeUtf8 } from "../text/utf8.ts";
+import { chooseModel } from "./model-argument.ts";
+import { note } from "./note.ts";
+import { printableJson, printableLine } from "./printable.ts";
+import { readInput } from "./read-input.ts";
+import { addTemplateOptions, type TemplateFlags, templateSettings } from "./template-options.ts";
+
+type RenderFlags = TemplateFlags & {
+  readonly model?: string;
+  readonly messages: string;
+  readonly generationPrompt: boolean;
+  readonly json?: boolean;
+};
+
+export function renderCommand(): Command {
+  const command = new Command("render")
+    .description("Show what the chat template makes of a conversation: the text that the model gets to read.")
+    .argument("[model]", "GGUF file")
+    .option("-m, --model <file>", "GGUF file, as an option")
+    .requiredOption("--messages <file>", "JSON list of messages; - reads it from stdin")
+    .option("--no-generation-prompt", "do not open the model's turn at the end")
+    .option("--json", "as one JSON object of text and token ids");
+  return addTemplateOptions(command).action((argument: string | undefined, flags: RenderFlags) =>
+    render(chooseModel(argument, flags.model, command), flags),
+  );
+}
+
+async function render(path: string, flags: RenderFlags): Promise<void> {
+  const json = decodeUtf8(await readInput(flags.messages));
+  const messages = parseMessages(json, flags.messages === "-" ? "stdin" : flags.messages);
+  const data = readTokenizerData(path);
+  const tokenizer = createTokenizer(data);
+  const { template = createChatTemplate(data.chatTemplates["default"]), ...settings } =
+    templateSettings(flags);
+  const text = template.render({
+    messages,
+    addGenerationPrompt: flags.generationPrompt,
+    ...tokenTexts(tokenizer),
+    ...settings,
+  });
+  if (template.fallback !== undefined) {
+    note(`sluice: ${printableLine(template.fallback)}: using ChatML instead`);
+  }
+  process.stdout.write(
+    flags.json ? `${printableJson({ text, ids: encodePrompt(tokenizer, text) })}\n` : text,
+  );
+}
+
+function readTokenizerData(path: string): TokenizerData {
+  const gguf = openGguf(path);
+  try {
+    return buildTokenizerData(gguf);
+  } finally {
+    gguf.close();
+  }
+}

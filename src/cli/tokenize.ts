@@ -1,0 +1,70 @@
+import { isUtf8 } from "node:buffer";
+import { Command } from "commander";
+import { openGguf } from "../gguf/open.ts";
+import { buildTokenizerData } from "../text/build-tokenizer-data.ts";
+import { createTokenizer } from "../text/tokenizer.ts";
+import type { Tokenizer } from "../text/types.ts";
+import { decodeUtf8 } from "../text/utf8.ts";
+import { chooseModel } from "./model-argument.ts";
+import { printableJson, printableLine } from "./printable.ts";
+import { readInput } from "./read-input.ts";
+
+interface TokenizeFlags {
+  readonly model?: string;
+  readonly file?: string;
+  readonly special?: boolean;
+  readonly bos?: boolean;
+  readonly json?: boolean;
+}
+
+export function tokenizeCommand(): Command {
+  const command = new Command("tokenize")
+    .description("Show the tokens of a text, one a line: its id and what it stands for.")
+    .argument("[model]", "GGUF file; one with nothing but a vocabulary will do")
+    .argument("[text]", "the text; without it or with - it comes from stdin")
+    .option("-m, --model <file>", "GGUF file, as an option")
+    .option("-f, --file <file>", "the text is in this file, which may hold any bytes")
+    .option("--special", "special tokens in the text become single tokens")
+    .option("--bos", "add the tokens that the model wants before and after a text")
+    .option("--json", "as one JSON object of ids and pieces")
+    .action(async (first: string | undefined, second: string | undefined, flags: TokenizeFlags) => {
+      // With -m, the first argument is the text already.
+      const [model, text, extra] = flags.model === undefined ? [first, second] : [undefined, first, second];
+      const path = chooseModel(model, flags.model, command);
+      if (extra !== undefined) command.error("error: too many arguments: the model is given with -m");
+      if (text !== undefined && flags.file !== undefined) {
+        command.error("error: more than one text: give it as an argument or with -f, not both");
+      }
+      const tokenizer = openTokenizer(path);
+      const input = text === undefined || text === "-" ? await readInput(flags.file ?? "-") : text;
+      const ids = tokenizer.encode(input, { special: flags.special === true, bos: flags.bos === true });
+      process.stdout.write(flags.json ? `${tokensJson(tokenizer, ids)}\n` : tokenLines(tokenizer, ids));
+    });
+  return command;
+}
+
+function openTokenizer(path: string): Tokenizer {
+  const gguf = openGguf(path);
+  try {
+    return createTokenizer(buildTokenizerData(gguf));
+  } finally {
+    gguf.close();
+  }
+}
+
+function tokensJson(tokenizer: Tokenizer, ids: readonly number[]): string {
+  return printableJson({ ids, pieces: ids.map((id) => decodeUtf8(tokenizer.bytes(id, true))) });
+}
+
+function tokenLines(tokenizer: Tokenizer, ids: readonly number[]): string {
+  const width = String(tokenizer.size).length;
+  return ids.map((id) => `${String(id).padStart(width)} ${showPiece(tokenizer.bytes(id, true))}\n`).join("");
+}
+
+/** A piece in quotes; the bytes of one that is no whole text as `\xf0`. */
+function showPiece(bytes: Uint8Array): string {
+  const text = isUtf8(bytes)
+    ? printableLine(decodeUtf8(bytes).replace(/["\\]/g, "\\$&"))
+    : Array.from(bytes, (byte) => `\\x${byte.toString(16).padStart(2, "0")}`).join("");
+  return `"${text}"`;
+}
