@@ -35,3 +35,25 @@ export const CHAT_HELP = `/system TEXT  set the system message (nothing: take it
 """           starts a message of several lines; """ at the end of a line ends it
 Ctrl-C        stops an answer; again: leaves
 /think and /no_think go to the model. Put a space before any other message that starts with a slash.`;
+
+/** What the user enters next: a line, or the lines between two `"""`. Undefined at the end of the input. */
+export async function readChatInput(
+  next: (prompt: string) => Promise<string | undefined>,
+): Promise<ChatInput | undefined> {
+  const first = await next("> ");
+  if (first === undefined) return undefined;
+  if (!first.startsWith(FENCE)) return parseChatInput(first);
+  let text = first.slice(FENCE.length);
+  while (!text.trimEnd().endsWith(FENCE)) {
+    const line = await next(". ");
+    if (line === undefined) return message(text);
+    text += `\n${line}`;
+  }
+  return message(text.trimEnd().slice(0, -FENCE.length));
+}
+
+const FENCE = '"""';
+
+function message(text: string): ChatInput {
+  return text.trim() === "" ? { kind: "nothing" } : { kind: "message", text: text.replace(/^\n|\n$/g, "") };
+}

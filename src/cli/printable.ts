@@ -19,7 +19,7 @@ export function printableLine(text: string): string {
  * JSON of a value, harmless for a terminal too: the same characters become `\u001b`, which reads back as they were.
  * Numbers that JSON lacks (integers beyond 2^53, infinities, NaN) become strings.
  */
-export function printableJson(value: unknown): string {
+export function printableJson(value: unknown, indent = 2): string {
   const json = JSON.stringify(value, (_, item) => jsonItem(item), 2);
   return json.replace(CONTROL, (character) => `\\u${hex(character).padStart(4, "0")}`);
 }

@@ -1,9 +1,8 @@
-import { readFileSync } from "node:fs";
-import { addAbortSignal } from "node:stream";
-import { text } from "node:stream/consumers";
 import type { Command } from "commander";
-import { SluiceError, throwIfAborted } from "../errors.ts";
-import { interruptSignal } from "./interrupt.ts";
+import { parseMessages } from "../text/messages.ts";
+import type { ChatMessage } from "../text/types.ts";
+import { decodeUtf8 } from "../text/utf8.ts";
+import { readInput } from "./read-input.ts";
 
 export interface PromptFlags {
   prompt?: string;
@@ -17,9 +16,8 @@ export interface PromptFlags {
 /** Where the prompt comes from, as the command line says. */
 export type PromptSource =
   | { readonly kind: "text"; readonly text: string }
-  | { readonly kind: "stdin" }
-  | { readonly kind: "file"; readonly path: string }
-  | { readonly kind: "messages"; readonly path: string };
+  /** In a file; `-` is stdin. */
+  | { readonly kind: "file" | "messages"; readonly path: string };
 
 /** The one source of the prompt; none, several, or options that contradict it are usage errors of `command`. */
 export function promptSource(flags: PromptFlags, command: Command): PromptSource {
@@ -38,32 +36,23 @@ export function promptSource(flags: PromptFlags, command: Command): PromptSource
   }
   if (messages !== undefined) return { kind: "messages", path: messages };
   if (file !== undefined) return { kind: "file", path: file };
-  return prompt === "-" ? { kind: "stdin" } : { kind: "text", text: prompt as string };
+  return prompt === "-" ? { kind: "file", path: "-" } : { kind: "text", text: prompt as string };
 }
 
-/** The text of a prompt that is not a conversation. One newline at the end of a file or of stdin is left out. */
-export async function readPrompt(source: Exclude<PromptSource, { kind: "messages" }>): Promise<string> {
-  if (source.kind === "text") return source.text;
-  const content = source.kind === "file" ? readTextFile(source.path) : await readStdin();
-  return content.replace(/\r?\n$/, "");
-}
+/** A text for the model to continue, or messages for the chat template. */
+export type Prompt = string | readonly ChatMessage[];
 
-function readTextFile(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    throw new SluiceError("io", `cannot read ${path}: ${(error as Error).message}`, {
-      next: "Check the path given with -f.",
-      cause: error,
-    });
+/** Read the prompt. One newline at the end of a file or of stdin is left out. */
+export async function readPrompt(source: PromptSource, { system, template }: PromptFlags): Promise<Prompt> {
+  if (source.kind === "messages") {
+    return parseMessages(await readText(source.path), source.path === "-" ? "stdin" : source.path);
   }
+  const text = source.kind === "text" ? source.text : (await readText(source.path)).replace(/\r?\n$/, "");
+  if (!template) return text;
+  const message = { role: "user", content: text };
+  return system === undefined ? [message] : [{ role: "system", content: system }, message];
 }
 
-async function readStdin(): Promise<string> {
-  try {
-    return await text(addAbortSignal(interruptSignal, process.stdin));
-  } catch (error) {
-    throwIfAborted(interruptSignal);
-    throw error;
-  }
+async function readText(path: string): Promise<string> {
+  return decodeUtf8(await readInput(path));
 }

@@ -2,17 +2,13 @@ import { expect, it } from "vitest";
 import { AnswerView } from "../../src/cli/answer-view.ts";
 
 function show(isTTY: boolean, endsLine: boolean, ...pieces: string[]): string {
-  let written = "";
-  const stream = (tty: boolean) => ({
-    isTTY: tty,
-    columns: 80,
-    write: (text: string) => void (written += text),
-  });
+  const written: string[] = [];
+  const stream = (tty: boolean) => ({ isTTY: tty, columns: 80, write: (text: string) => written.push(text) });
   const view = new AnswerView({ endsLine, stdout: stream(isTTY), stderr: stream(false) });
   for (const piece of pieces) view.write(piece);
   view.end();
   view.end();
-  return written;
+  return written.join("");
 }
 
 const HOSTILE = "a\x1b]0;owned\x07b\x9b31m\tc\rd\x7f";

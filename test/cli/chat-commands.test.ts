@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { CHAT_HELP, parseChatInput } from "../../src/cli/chat-commands.ts";
+import { CHAT_HELP, parseChatInput, readChatInput } from "../../src/cli/chat-commands.ts";
 
 it.each([
   ["", { kind: "nothing" }],
@@ -22,4 +22,29 @@ it.each([
 
 it("names every command in the help", () => {
   for (const name of ["/system", "/reset", "/stats", "/exit", "/help"]) expect(CHAT_HELP).toContain(name);
+});
+
+async function read(...lines: string[]) {
+  const prompts: string[] = [];
+  const input = await readChatInput(async (prompt) => {
+    prompts.push(prompt);
+    return lines.shift();
+  });
+  return { input, prompts: prompts.join("") };
+}
+
+it.each([
+  [['"""', "one", "", "two", '"""'], "one\n\ntwo"],
+  [['"""one', 'two"""'], "one\ntwo"],
+  [['"""one"""'], "one"],
+  [['"""/help', '""" '], "/help"],
+  [['"""cut off', "by the end"], "cut off\nby the end"],
+])("reads a message of several lines: %j", async (lines, text) => {
+  expect((await read(...lines)).input).toEqual({ kind: "message", text });
+});
+
+it("prompts differently for further lines, and ends with the input", async () => {
+  expect((await read('"""', "a", '"""')).prompts).toBe("> . . ");
+  expect(await read()).toEqual({ input: undefined, prompts: "> " });
+  expect((await read('"""', " ", '"""')).input).toEqual({ kind: "nothing" });
 });

@@ -1,0 +1,47 @@
+import type { Model } from "../engine/model.ts";
+import { throwIfAborted } from "../errors.ts";
+import { readChatInput } from "./chat-commands.ts";
+import { interruptSignal, signalExitCode, takeCtrlC } from "./interrupt.ts";
+import { LineInput } from "./line-input.ts";
+import { note } from "./note.ts";
+import { Talk, type TalkOptions } from "./talk.ts";
+
+/**
+ * Talk with the model until the input ends. On a terminal Ctrl-C stops an answer, and leaves when there is none to
+ * stop; otherwise each line of stdin is a turn, and answers are all that goes to stdout.
+ */
+export async function chatLoop(model: Model, options: TalkOptions): Promise<void> {
+  const interactive = Boolean(process.stdin.isTTY && process.stdout.isTTY);
+  const talk = new Talk(model, options);
+  let leavesNext = false;
+  const onCtrlC = () => {
+    if (talk.stop()) leavesNext = true;
+    else if (!talk.answering && input.discardTyped()) leavesNext = false;
+    else if (leavesNext) process.exit(signalExitCode());
+    else {
+      leavesNext = true;
+      input.note("Press Ctrl-C again to leave.");
+    }
+  };
+  const input = new LineInput({ interactive, onCtrlC });
+  const closeInput = () => input.close();
+  const releaseCtrlC = interactive ? takeCtrlC(onCtrlC) : () => {};
+  interruptSignal.addEventListener("abort", closeInput);
+
+  if (interactive) note(talk.banner());
+  try {
+    for (;;) {
+      const entered = await readChatInput((prompt) => input.next(prompt));
+      throwIfAborted(interruptSignal);
+      if (entered === undefined && interactive) process.stdout.write("\n");
+      if (entered === undefined || entered.kind === "exit") break;
+      leavesNext = false;
+      await talk.take(entered);
+      throwIfAborted(interruptSignal);
+    }
+  } finally {
+    interruptSignal.removeEventListener("abort", closeInput);
+    releaseCtrlC();
+    input.close();
+  }
+}

@@ -1,0 +1,109 @@
+import { closeSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { endianness } from "node:os";
+import { Command } from "commander";
+import type { Model } from "../engine/model.ts";
+import { SluiceError } from "../errors.ts";
+import { errorCode, ioError } from "../store/io-error.ts";
+import { addUnpackOptions, type UnpackFlags } from "./ensure-unpacked.ts";
+import { interruptSignal } from "./interrupt.ts";
+import { LiveLine } from "./live-line.ts";
+import { chooseModel } from "./model-argument.ts";
+import { withModel } from "./with-model.ts";
+
+type LogitsFlags = UnpackFlags & { readonly model?: string; readonly ids: string; readonly out: string };
+
+export function logitsCommand(): Command {
+  const command = new Command("logits")
+    .description(
+      "Write the logits after every token as float32, little-endian, (positions, vocabulary), to compare with other engines.",
+    )
+    .argument("[model]", "GGUF file")
+    .option("-m, --model <file>", "GGUF file, as an option")
+    .requiredOption("--ids <list>", "token ids, separated by commas")
+    .requiredOption("--out <file>", "file to write; - for stdout");
+  return addUnpackOptions(command).action((argument: string | undefined, flags: LogitsFlags) => {
+    const path = chooseModel(argument, flags.model, command);
+    const ids = parseIds(flags.ids, command);
+    if (flags.out === "-" && process.stdout.isTTY) {
+      command.error("error: binary output does not go to a terminal: give --out FILE");
+    }
+    return withModel(path, flags, (model) => writeLogits(model, ids, flags.out));
+  });
+}
+
+async function writeLogits(model: Model, ids: readonly number[], path: string): Promise<void> {
+  checkIds(ids, model);
+  const layers = model.manifest.model.layers.length;
+  const live = new LiveLine(process.stderr);
+  try {
+    await writeOutput(path, (write) =>
+      model.logits(ids, {
+        signal: interruptSignal,
+        onProgress: (layer, done) =>
+          live.show(() => [`token ${done}/${ids.length} · layer ${layer}/${layers}`]),
+        onRow: (_position, logits) => write(littleEndian(logits)),
+      }),
+    );
+  } finally {
+    live.clear();
+  }
+}
+
+function parseIds(list: string, command: Command): number[] {
+  const ids = list.split(",").map((part) => (/^\s*\d+\s*$/.test(part) ? Number(part) : Number.NaN));
+  if (!ids.every(Number.isSafeInteger)) {
+    command.error(`error: --ids must be whole numbers separated by commas, as in 1,2,3`);
+  }
+  return ids;
+}
+
+function checkIds(ids: readonly number[], { contextLength, manifest }: Model): void {
+  const { vocabulary } = manifest.model;
+  const foreign = ids.find((id) => id >= vocabulary);
+  if (foreign !== undefined) {
+    throw new SluiceError("bad-input", `token ${foreign} is not in the vocabulary of ${vocabulary} tokens`, {
+      next: `Give ids from 0 to ${vocabulary - 1}.`,
+    });
+  }
+  if (ids.length > contextLength) {
+    throw new SluiceError(
+      "context-full",
+      `${ids.length} ids, and the context holds ${contextLength} tokens`,
+      {
+        next: "Give fewer ids.",
+      },
+    );
+  }
+}
+
+type Write = (bytes: Uint8Array) => void | Promise<void>;
+
+/** Write to stdout, or a file that appears only when it is whole. */
+async function writeOutput(path: string, produce: (write: Write) => Promise<void>): Promise<void> {
+  if (path === "-") {
+    return produce((bytes) => new Promise((resolve) => process.stdout.write(bytes, () => resolve())));
+  }
+  const temporary = `${path}.${process.pid}.partial`;
+  const remove = () => rmSync(temporary, { force: true });
+  process.once("exit", remove);
+  try {
+    const fd = openSync(temporary, "wx");
+    try {
+      await produce((bytes) => writeFileSync(fd, bytes));
+    } finally {
+      closeSync(fd);
+    }
+    renameSync(temporary, path);
+  } catch (error) {
+    remove();
+    throw errorCode(error) === undefined ? error : ioError(error, "write", path);
+  } finally {
+    process.removeListener("exit", remove);
+  }
+}
+
+/** Bytes of float32 values in little-endian order, whatever the machine's; they share memory where they can. */
+function littleEndian(values: Float32Array): Uint8Array {
+  const bytes = Buffer.from(values.buffer, values.byteOffset, values.byteLength);
+  return endianness() === "LE" ? bytes : Buffer.from(bytes).swap32();
+}

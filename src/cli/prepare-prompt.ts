@@ -1,0 +1,23 @@
+import type { Model } from "../engine/model.ts";
+import { encodePrompt, tokenTexts } from "../text/prompt.ts";
+import { printableLine } from "./printable.ts";
+import type { Prompt } from "./prompt-source.ts";
+import { type TemplateFlags, templateSettings } from "./template-options.ts";
+
+/** What the model reads: its text, and the ids of it. */
+export interface PreparedPrompt {
+  readonly text: string;
+  readonly ids: readonly number[];
+  /** What to tell the user where ChatML had to stand in for the model's template. */
+  readonly warning?: string;
+}
+
+/** Put messages through the chat template, or take a text as it is. */
+export function preparePrompt(model: Model, prompt: Prompt, flags: TemplateFlags): PreparedPrompt {
+  const { tokenizer } = model;
+  if (typeof prompt === "string") return { text: prompt, ids: tokenizer.encode(prompt, { bos: true }) };
+  const { template = model.template, ...settings } = templateSettings(flags);
+  const text = template.render({ messages: prompt, ...tokenTexts(tokenizer), ...settings });
+  const warning = template.fallback && `sluice: ${printableLine(template.fallback)}: using ChatML instead`;
+  return { text, ids: encodePrompt(tokenizer, text), ...(warning && { warning }) };
+}

@@ -1,0 +1,118 @@
+import { readFileSync } from "node:fs";
+import { Command } from "commander";
+
+/** Every command: what the help says of it, and its module, which is loaded only when the command is used. */
+const COMMANDS: readonly {
+  readonly name: string;
+  readonly usage: string;
+  readonly summary: string;
+  readonly hidden?: boolean;
+  readonly load: () => Promise<Command>;
+}[] = [
+  {
+    name: "run",
+    usage: "[model]",
+    summary: "generate one answer",
+    load: async () => (await import("./run.ts")).runCommand(),
+  },
+  {
+    name: "chat",
+    usage: "[model]",
+    summary: "chat with a model",
+    load: async () => (await import("./chat.ts")).chatCommand(),
+  },
+  {
+    name: "unpack",
+    usage: "<model>",
+    summary: "unpack a model into the cache, once",
+    load: async () => (await import("./unpack.ts")).unpackCommand(),
+  },
+  {
+    name: "inspect",
+    usage: "<model>",
+    summary: "show what a model file holds",
+    load: async () => (await import("./inspect.ts")).inspectCommand(),
+  },
+  {
+    name: "tokenize",
+    usage: "<model> [text]",
+    summary: "show the tokens of a text",
+    load: async () => (await import("./tokenize.ts")).tokenizeCommand(),
+  },
+  {
+    name: "render",
+    usage: "<model>",
+    summary: "show what the chat template makes of messages",
+    load: async () => (await import("./render.ts")).renderCommand(),
+  },
+  {
+    name: "logits",
+    usage: "<model>",
+    summary: "write the logits of every position, to compare with other engines",
+    load: async () => (await import("./logits.ts")).logitsCommand(),
+  },
+  {
+    name: "cache",
+    usage: "<command>",
+    summary: "look after unpacked models",
+    load: async () => (await import("./cache.ts")).cacheCommand(),
+  },
+  {
+    name: "demo",
+    usage: "",
+    summary: "unpack the bundled model and ask it two questions",
+    hidden: true,
+    load: async () => (await import("./demo.ts")).demoCommand(),
+  },
+];
+
+const EXAMPLES = `
+Examples:
+  sluice chat                                 chat with the bundled model
+  sluice run model.gguf -p "Why is it so?"    one answer
+  echo "Hello" | sluice run model.gguf -p -   a prompt from stdin
+  sluice unpack model.gguf --dtype q8         unpack only, with weights of 8 bits
+
+A command that needs an unpacked model unpacks it first. Exit codes: 0, 1 (failure), 2 (usage), 130 (Ctrl-C).`;
+
+/**
+ * The program for this command line: the command that it names in full, the others by name and summary.
+ * Errors are thrown, nothing exits.
+ */
+export async function createProgram(argv: readonly string[]): Promise<Command> {
+  const program = new Command("sluice")
+    .description("Runs GGUF language models that do not fit in RAM, by streaming their layers from disk.")
+    .version(version(), "-V, --version", "print the version")
+    .helpOption("-h, --help", "print help for a command")
+    .helpCommand("help [command]", "print help for a command")
+    .addHelpText("after", EXAMPLES);
+  const wanted = COMMANDS.find(({ name }) => name === argv.find((argument) => !isHelp(argument)));
+  for (const command of COMMANDS) {
+    const { name, usage, summary, hidden = false, load } = command;
+    const shown = command === wanted ? await load() : new Command(name).usage(usage);
+    program.addCommand(shown.summary(summary), { hidden });
+  }
+  for (const command of [program, ...descendants(program)]) {
+    command
+      .exitOverride()
+      .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "sluice: ")) });
+    command.showHelpAfterError(`Try '${fullName(command)} --help'.`);
+  }
+  return program;
+}
+
+function isHelp(argument: string): boolean {
+  return argument === "help" || argument === "-h" || argument === "--help";
+}
+
+function descendants(command: Command): Command[] {
+  return command.commands.flatMap((child) => [child, ...descendants(child)]);
+}
+
+function fullName(command: Command): string {
+  return command.parent ? `${fullName(command.parent)} ${command.name()}` : command.name();
+}
+
+function version(): string {
+  return JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")).version;
+}

@@ -1,0 +1,70 @@
+import type { Model } from "../engine/model.ts";
+import type { Session } from "../engine/session.ts";
+import type { GeneratedToken, GenerateResult } from "../engine/types.ts";
+import { reportTimings, type TimingsReport } from "../timing/report.ts";
+
+/** What `run --json` prints. */
+export interface RunReport {
+  readonly model: {
+    readonly name: string;
+    readonly architecture: string;
+    readonly layers: number;
+    readonly dtype: string;
+    /** Folder of the unpacked model. */
+    readonly cache: string;
+  };
+  readonly prompt: { readonly text: string; readonly ids: readonly number[] };
+  readonly output: {
+    readonly text: string;
+    readonly ids: readonly number[];
+    /** `length`: as many tokens as were asked for, or as the context holds. */
+    readonly stop: "eog" | "length" | "abort";
+  };
+  /** With `--logprobs`: one for each id of the output. */
+  readonly logprobs?: readonly NonNullable<GeneratedToken["logprob"]>[];
+  readonly timings: TimingsReport;
+  readonly memory: {
+    readonly peak_rss_bytes: number;
+    readonly kv_bytes: number;
+    readonly ring_bytes: number;
+    readonly resident_bytes: number;
+  };
+}
+
+export function reportRun({
+  model,
+  session,
+  prompt,
+  tokens,
+  result,
+}: {
+  readonly model: Model;
+  readonly session: Session;
+  readonly prompt: RunReport["prompt"];
+  readonly tokens: readonly GeneratedToken[];
+  readonly result: GenerateResult;
+}): RunReport {
+  const { manifest, folder, loadMs } = model;
+  const logprobs = tokens.flatMap(({ logprob }) => logprob ?? []);
+  const { ringBytes, residentBytes } = model.memory();
+  return {
+    model: {
+      name: manifest.model.name,
+      architecture: manifest.model.architecture,
+      layers: manifest.model.layers.length,
+      dtype: manifest.dtype,
+      cache: folder,
+    },
+    prompt: { text: prompt.text, ids: prompt.ids },
+    output: { text: result.text, ids: result.ids, stop: result.stop === "context" ? "length" : result.stop },
+    ...(logprobs.length > 0 && { logprobs }),
+    timings: reportTimings({ loadMs, prefill: result.prefill, decode: result.decode }),
+    memory: {
+      // maxRSS is in kilobytes on every platform.
+      peak_rss_bytes: process.resourceUsage().maxRSS * 1024,
+      kv_bytes: session.kvBytes,
+      ring_bytes: ringBytes,
+      resident_bytes: residentBytes,
+    },
+  };
+}

@@ -1,0 +1,133 @@
+import type { Model } from "../engine/model.ts";
+import type { Session } from "../engine/session.ts";
+import type { GenerateResult, SamplingOptions } from "../engine/types.ts";
+import { SluiceError } from "../errors.ts";
+import { answer } from "./answer.ts";
+import { AnswerView } from "./answer-view.ts";
+import { CHAT_HELP, type ChatInput } from "./chat-commands.ts";
+import { Conversation } from "./conversation.ts";
+import { failureLines } from "./exit.ts";
+import { interruptSignal } from "./interrupt.ts";
+import { note } from "./note.ts";
+import { preparePrompt } from "./prepare-prompt.ts";
+import { printableLine } from "./printable.ts";
+import type { TemplateFlags } from "./template-options.ts";
+import { timingLines } from "./timings-view.ts";
+
+export interface TalkOptions {
+  readonly system: string;
+  readonly sampling: SamplingOptions;
+  readonly maxTokens?: number | undefined;
+  readonly template: TemplateFlags;
+  /** Print times after every answer. */
+  readonly verbose: boolean;
+}
+
+/** One conversation with a model: takes what the user enters, prints what comes of it. */
+export class Talk {
+  readonly #model: Model;
+  readonly #options: TalkOptions;
+  readonly #session: Session;
+  readonly #conversation: Conversation;
+  #last: GenerateResult | undefined;
+  /** The last one about the chat template: said once, not at every turn. */
+  #warning: string | undefined;
+  #answering: AbortController | undefined;
+
+  constructor(model: Model, options: TalkOptions) {
+    this.#model = model;
+    this.#options = options;
+    this.#session = model.createSession();
+    this.#conversation = new Conversation(options.system);
+  }
+
+  get answering(): boolean {
+    return this.#answering !== undefined;
+  }
+
+  banner(): string {
+    const { manifest, contextLength } = this.#model;
+    const { name, architecture, layers } = manifest.model;
+    return [
+      `${printableLine(name)} · ${printableLine(architecture)}, ${layers.length} layers · ${manifest.dtype} · context of ${contextLength} tokens`,
+      "/help lists the commands, Ctrl-D leaves.",
+    ].join("\n");
+  }
+
+  /** Stop the answer that is coming; false where none is, or it has been stopped already. */
+  stop(): boolean {
+    if (this.#answering === undefined || this.#answering.signal.aborted) return false;
+    this.#answering.abort();
+    return true;
+  }
+
+  async take(entered: ChatInput): Promise<void> {
+    switch (entered.kind) {
+      case "message":
+        return this.#turn(entered.text);
+      case "help":
+        return note(CHAT_HELP);
+      case "system":
+        this.#conversation.system = entered.text;
+        return note(entered.text === "" ? "There is no system message now." : "The system message is set.");
+      case "reset":
+        this.#conversation.reset();
+        this.#session.reset();
+        return note("The conversation is forgotten.");
+      case "stats":
+        return note(this.#stats().join("\n"));
+      case "unknown":
+        return note(`There is no ${entered.name}; /help lists the commands.`);
+    }
+  }
+
+  async #turn(question: string): Promise<void> {
+    const view = new AnswerView({ endsLine: true });
+    const stop = new AbortController();
+    this.#answering = stop;
+    try {
+      const { ids, warning } = preparePrompt(
+        this.#model,
+        this.#conversation.ask(question),
+        this.#options.template,
+      );
+      if (warning && warning !== this.#warning) note(warning);
+      this.#warning = warning;
+      const { sampling, maxTokens } = this.#options;
+      const result = await answer(this.#session, ids, {
+        sampling,
+        ...(maxTokens !== undefined && { maxTokens }),
+        signal: AbortSignal.any([stop.signal, interruptSignal]),
+        onProgress: view.onProgress,
+        onToken: ({ text }) => view.write(text),
+      });
+      view.end();
+      this.#conversation.keep(question, result.text);
+      this.#last = result;
+      if (result.stop === "abort") note("(stopped; Ctrl-C again leaves)");
+      if (result.stop === "context")
+        note(`(the context of ${this.#model.contextLength} tokens is full: /reset starts over)`);
+      if (this.#options.verbose) note(this.#stats().join("\n"));
+    } catch (error) {
+      view.end();
+      if (!isOfThisTurn(error)) throw error;
+      note(failureLines(error).join("\n"));
+      if (this.#conversation.turns > 0) note("  /reset starts over.");
+    } finally {
+      this.#answering = undefined;
+    }
+  }
+
+  #stats(): string[] {
+    const { contextLength, loadMs } = this.#model;
+    const { ids, kvBytes } = this.#session;
+    const context = `context: ${ids.length} of ${contextLength} tokens, KV cache ${(kvBytes / 1e6).toFixed(1)} MB`;
+    if (this.#last === undefined) return [context];
+    return [...timingLines({ loadMs, ...this.#last }), "", `${context}, ${this.#last.reused} tokens reused`];
+  }
+}
+
+/** Whether an error is about what was said, so that the chat can go on. */
+function isOfThisTurn(error: unknown): error is SluiceError {
+  return error instanceof SluiceError && (error.code === "context-full" || error.code === "bad-input");
+}

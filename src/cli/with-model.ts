@@ -1,0 +1,30 @@
+import { Model } from "../engine/model.ts";
+import { ensureUnpacked, type UnpackFlags } from "./ensure-unpacked.ts";
+import { note } from "./note.ts";
+
+/** Unpack a model where that is not done yet, open it, and close it after `use`, whatever happens. */
+export async function withModel<Result>(
+  path: string,
+  flags: UnpackFlags & { readonly ctxSize?: number },
+  use: (model: Model) => Promise<Result>,
+): Promise<Result> {
+  return withUnpacked(await ensureUnpacked(path, flags), flags.ctxSize, use);
+}
+
+/** Open an unpacked model, and close it after `use`. */
+export async function withUnpacked<Result>(
+  folder: string,
+  contextLength: number | undefined,
+  use: (model: Model) => Promise<Result>,
+): Promise<Result> {
+  const model = await Model.open(folder, contextLength === undefined ? {} : { contextLength });
+  const trained = model.manifest.model.contextLength;
+  if (model.contextLength > trained && trained > 0) {
+    note(`sluice: the model was trained for a context of ${trained} tokens; it may talk nonsense beyond`);
+  }
+  try {
+    return await use(model);
+  } finally {
+    await model.close();
+  }
+}

@@ -1,0 +1,169 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { environment, MAIN, MODEL, sluice } from "./spawn.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "sluice-chat-"));
+const env = { SLUICE_CACHE_DIR: folder };
+const STORY = "Tell me a short story about a cat.";
+
+beforeAll(async () => {
+  const { code, stderr } = await sluice(["run", MODEL, "-p", "Hello!", "-n", "1"], { env });
+  expect(code, stderr).toBe(0);
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe("chat, piped", () => {
+  const chat = (lines: readonly string[], argv: readonly string[] = []) =>
+    sluice(["chat", "--temp", "0", ...argv], { env, input: lines.map((line) => `${line}\n`).join("") });
+
+  it("answers each line on a line of its own, and remembers", async () => {
+    const { code, stdout, stderr } = await chat(["My name is Ada.", "", "What is my name?"]);
+    expect(stdout).toBe("Nice to meet you, Ada!\nYour name is Ada.\n");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  });
+
+  it("obeys its commands", async () => {
+    const lines = [
+      "/system You are a pirate.",
+      "What colour is grass?",
+      "/reset",
+      "/frob",
+      "/stats",
+      "/help",
+      "/exit",
+      "Hi",
+    ];
+    const { code, stdout, stderr } = await chat(lines);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "Arr! Grass is green.\n" });
+    expect(stderr).toContain("There is no /frob");
+    expect(stderr).toMatch(/context: 0 of 1024 tokens/);
+    expect(stderr).toContain("set the system message");
+  });
+
+  it("takes messages of several lines", async () => {
+    const { stdout } = await chat([
+      '"""What is the capital',
+      'of Japan?"""',
+      '"""',
+      "What is 7 plus 5?",
+      '"""',
+    ]);
+    expect(stdout.split("\n").at(-2)).toBe("7 plus 5 is 12.");
+  });
+
+  it("computes only what is new", async () => {
+    const { stderr } = await chat(["My name is Ada.", "What is my name?", "/stats"]);
+    const reused = Number(/(\d+) tokens reused/.exec(stderr)?.[1]);
+    const prefill = Number(/^prefill +(\d+)/m.exec(stderr)?.[1]);
+    expect(reused).toBeGreaterThan(15);
+    expect(prefill).toBeLessThan(20);
+  });
+
+  it("goes on after a message that does not fit the context", async () => {
+    const { code, stdout, stderr } = await chat(["a ".repeat(500), "What is 7 plus 5?"], ["-c", "64"]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "7 plus 5 is 12.\n" });
+    expect(stderr).toMatch(/the prompt has \d+ tokens, and the context holds 64/);
+  });
+
+  it("says when the context is full and goes on after /reset", async () => {
+    const lines = [STORY, "What is 7 plus 5?", "/reset", "What is 7 plus 5?"];
+    const { code, stdout, stderr } = await chat(lines, ["-c", "40"]);
+    expect(code).toBe(0);
+    expect(stderr).toContain("the context of 40 tokens is full: /reset starts over");
+    expect(stdout).toMatch(/^Once upon a time.*\n7 plus 5 is 12\.\n$/);
+  });
+
+  it("ends with 130 at Ctrl-C", async () => {
+    const { code } = await sluice(["chat"], {
+      env,
+      input: `${STORY}\n${STORY}\n`,
+      onStdout: (_, child) => child.kill("SIGINT"),
+    });
+    expect(code).toBe(130);
+  });
+});
+
+const python = spawnSync("python3", ["-c", "import pty, os; os.waitstatus_to_exitcode"]).status === 0;
+
+describe.runIf(python)("chat, on a terminal", () => {
+  /** Run on a pseudo terminal: wait for each text, then type. */
+  function terminal(argv: readonly string[], steps: readonly (readonly [wait: string, send: string])[]) {
+    const job = {
+      argv: [process.execPath, MAIN, ...argv],
+      steps: steps.map(([wait, send]) => ({ wait, send })),
+      timeout: 40,
+    };
+    const script = fileURLToPath(new URL("./terminal.py", import.meta.url));
+    const result = execFileSync("python3", [script, JSON.stringify(job)], { env: environment(env) });
+    const { output, code, missed } = JSON.parse(result.toString());
+    expect(missed, output).toEqual([]);
+    return { output: output as string, code: code as number | null };
+  }
+  const CTRL_C = "\x03";
+  const CTRL_D = "\x04";
+
+  it("greets, answers, and leaves with 0 at Ctrl-D", () => {
+    const { output, code } = terminal(
+      ["chat", "--temp", "0"],
+      [
+        ["> ", "What is 7 plus 5?\r"],
+        ["7 plus 5 is 12.", ""],
+        ["> ", CTRL_D],
+      ],
+    );
+    expect(code).toBe(0);
+    expect(output).toMatch(/36 layers · f32 · context of 1024 tokens\r\n/);
+    expect(output).toContain("/help");
+  });
+
+  it("stops an answer at Ctrl-C, stays, and leaves with 130 at the next", () => {
+    const { output, code } = terminal(
+      ["chat", "--temp", "0"],
+      [
+        ["> ", `${STORY}\r`],
+        ["Once", CTRL_C],
+        ["(stopped", ""],
+        ["> ", CTRL_C],
+      ],
+    );
+    expect(code, output).toBe(130);
+  });
+
+  it("asks before it leaves from an empty prompt, and clears a line first", () => {
+    const { output, code } = terminal(
+      ["chat"],
+      [
+        ["> ", "half a li"],
+        ["half a li", CTRL_C],
+        ["> ", CTRL_C],
+        ["Press Ctrl-C again to leave.", CTRL_C],
+      ],
+    );
+    expect(code, output).toBe(130);
+  });
+
+  it("keeps what is typed while an answer streams out of it", () => {
+    const { output, code } = terminal(
+      ["chat", "--temp", "0"],
+      [
+        ["> ", `${STORY}\r`],
+        ["Once", "What is 7 plus 5?\r"],
+        ["7 plus 5 is 12.", CTRL_D],
+      ],
+    );
+    expect(code).toBe(0);
+    const story = output.slice(output.indexOf("Once"), output.indexOf("good day."));
+    expect(story).not.toContain("plus");
+    expect(output).toContain("> What is 7 plus 5?");
+  });
+
+  it("ends the line of an answer of run", () => {
+    const { output, code } = terminal(["run", MODEL, "--temp", "0", "-p", "What is 7 plus 5?"], []);
+    expect(code).toBe(0);
+    expect(output).toMatch(/7 plus 5 is 12\.\r\n$/);
+  });
+});

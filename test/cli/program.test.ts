@@ -1,0 +1,131 @@
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import type { Command } from "commander";
+import { describe, expect, it } from "vitest";
+import { reportFailure } from "../../src/cli/exit.ts";
+import { createProgram } from "../../src/cli/program.ts";
+import { environment, MAIN, MODEL, sluice } from "./spawn.ts";
+
+/** Parse a command line in this process, up to where the command would run. */
+async function parse(argv: readonly string[]) {
+  const outcome = { code: 0, stdout: "", stderr: "" };
+  const program = await createProgram(argv);
+  const capture = (command: Command): void => {
+    command.configureOutput({
+      writeOut: (text) => {
+        outcome.stdout += text;
+      },
+      writeErr: (text) => {
+        outcome.stderr += text;
+      },
+      getOutHelpWidth: () => 100,
+      getErrHelpWidth: () => 100,
+    });
+    command.commands.forEach(capture);
+  };
+  capture(program);
+  try {
+    await program.parseAsync(argv, { from: "user" });
+  } catch (error) {
+    outcome.code = reportFailure(error, false);
+  }
+  return outcome;
+}
+
+describe("help", () => {
+  it("lists the commands", async () => {
+    const help = await parse(["--help"]);
+    expect(help).toMatchObject({ code: 0, stderr: "" });
+    expect(help.stdout).toMatchSnapshot();
+    expect(await parse(["help"])).toEqual(help);
+    expect(await parse(["-h"])).toEqual(help);
+  });
+
+  it.each(["run", "chat", "logits"])("of %s", async (name) => {
+    const help = await parse([name, "--help"]);
+    expect(help).toMatchObject({ code: 0, stderr: "" });
+    expect(help.stdout).toMatchSnapshot();
+    expect(await parse(["help", name])).toEqual(help);
+  });
+
+  it.each(["unpack", "inspect", "tokenize", "render", "cache", "demo"])("loads %s", async (name) => {
+    const { code, stdout } = await parse([name, "--help"]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(new RegExp(`^Usage: sluice ${name}`));
+  });
+});
+
+describe("usage errors: exit 2, what is wrong, how to get help", () => {
+  it.each<[string[], RegExp, string]>([
+    [["rum"], /unknown command 'rum'\n\(Did you mean run\?\)/, "sluice --help"],
+    [["--frob"], /unknown option '--frob'/, "sluice --help"],
+    [
+      ["run", MODEL, "--promt", "x"],
+      /unknown option '--promt'\n\(Did you mean --prompt\?\)/,
+      "sluice run --help",
+    ],
+    [["run", "-p", "x"], /no model: give a GGUF file/, "sluice run --help"],
+    [["run", MODEL, "-m", MODEL, "-p", "x"], /more than one model/, "sluice run --help"],
+    [["run", MODEL, "another", "-p", "x"], /too many arguments/, "sluice run --help"],
+    [["run", MODEL], /no prompt/, "sluice run --help"],
+    [["run", MODEL, "-p", "x", "-f", "y"], /more than one prompt/, "sluice run --help"],
+    [
+      ["run", MODEL, "-p", "x", "--temp", "warm"],
+      /'--temp <t>' argument 'warm' is invalid/,
+      "sluice run --help",
+    ],
+    [["run", MODEL, "-p", "x", "--top-p", "7"], /top-p is 7/, "sluice run --help"],
+    [["run", MODEL, "-p", "x", "--logprobs", "3"], /--logprobs needs --json/, "sluice run --help"],
+    [["run", MODEL, "-p", "x", "--dtype", "f12"], /'f12' is invalid/, "sluice run --help"],
+    [["chat", MODEL, "--frob"], /unknown option '--frob'/, "sluice chat --help"],
+    [["logits", MODEL, "--ids", "1"], /required option '--out <file>' not specified/, "sluice logits --help"],
+    [["logits", "--ids", "1", "--out", "-"], /no model/, "sluice logits --help"],
+    [["logits", MODEL, "--ids", "", "--out", "x"], /--ids must be whole numbers/, "sluice logits --help"],
+    [["logits", MODEL, "--ids", "1,x", "--out", "x"], /--ids must be whole numbers/, "sluice logits --help"],
+    [["logits", MODEL, "--ids", "1,-2", "--out", "x"], /--ids must be whole numbers/, "sluice logits --help"],
+    [["cache", "frob"], /unknown command 'frob'/, "sluice cache --help"],
+  ])("%j", async (argv, message, help) => {
+    const { code, stdout, stderr } = await parse(argv);
+    expect(stderr).toMatch(message);
+    expect(stderr).toMatch(/^sluice: /);
+    expect(stderr).toContain(`Try '${help}'.`);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  });
+});
+
+describe("the built command", () => {
+  it("prints its version", async () => {
+    const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+    expect(await sluice(["--version"])).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: "" });
+  });
+
+  it("without a command prints the help on stderr, and fails", async () => {
+    const { code, stdout, stderr } = await sluice([]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain("Usage: sluice");
+  });
+
+  it("exits with 2 where the command line makes no sense", async () => {
+    expect(await sluice(["run", MODEL])).toMatchObject({ code: 2, stdout: "" });
+  });
+
+  it("exits with 1 where something fails, and shows the stack only when asked", async () => {
+    const argv = ["run", "/nowhere/model.gguf", "-p", "x"];
+    const { code, stderr } = await sluice(argv);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^sluice: .*\/nowhere\/model\.gguf/);
+    expect(stderr).not.toMatch(/^\s+at /m);
+    expect((await sluice(argv, { env: { SLUICE_DEBUG: "1" } })).stderr).toMatch(/^\s+at /m);
+  });
+
+  it("ends quietly when its reader has seen enough", async () => {
+    const child = spawn(process.execPath, [MAIN, "help"], { env: environment() });
+    let stderr = "";
+    child.stderr.on("data", (chunk) => {
+      stderr += chunk;
+    });
+    child.stdout.destroy();
+    const code = await new Promise((resolve) => child.on("close", resolve));
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  });
+});

@@ -1,0 +1,51 @@
+import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+export const MAIN = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
+export const MODEL = fileURLToPath(new URL("../../models/tiny-chat-q8_0.gguf", import.meta.url));
+
+export interface Outcome {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Environment of a test: no colours, terminal or cache of whoever runs it. */
+export function environment(variables: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
+  const { PATH, HOME, TMPDIR } = process.env;
+  return { PATH, HOME, ...(TMPDIR && { TMPDIR }), TERM: "xterm", COLUMNS: "80", ...variables };
+}
+
+/** Run the built command to its end. `onStdout` gets what was printed so far, each time more comes. */
+export function sluice(
+  argv: readonly string[],
+  {
+    input = "",
+    env = {},
+    onStdout = () => {},
+  }: {
+    readonly input?: string;
+    readonly env?: Readonly<Record<string, string>>;
+    readonly onStdout?: (stdout: string, child: ReturnType<typeof spawn>) => void;
+  } = {},
+): Promise<Outcome & { readonly bytes: Buffer }> {
+  const child = spawn(process.execPath, [MAIN, ...argv], { env: environment(env) });
+  const chunks: Buffer[] = [];
+  let stderr = "";
+  child.stdout.on("data", (chunk) => {
+    chunks.push(chunk);
+    onStdout(Buffer.concat(chunks).toString(), child);
+  });
+  child.stderr.on("data", (chunk) => {
+    stderr += chunk;
+  });
+  child.stdin.on("error", () => {});
+  child.stdin.end(input);
+  return new Promise((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", (code) => {
+      const bytes = Buffer.concat(chunks);
+      resolve({ code, stdout: bytes.toString(), stderr, bytes });
+    });
+  });
+}

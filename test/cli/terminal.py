@@ -1,0 +1,31 @@
+"""Runs a command on a pseudo terminal, as a user would.
+
+Argument: JSON {"argv": [...], "steps": [{"wait": text, "send": text}, ...], "timeout": seconds}.
+Each step waits until its text was printed since the last step, then types. Prints JSON {"output", "code", "missed"}.
+"""
+import fcntl, json, os, pty, select, struct, sys, termios, time
+
+job = json.loads(sys.argv[1])
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execv(job["argv"][0], job["argv"])
+fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+output, seen, steps, code = b"", 0, job["steps"], None
+end = time.time() + job["timeout"]
+while time.time() < end:
+    while steps and steps[0]["wait"].encode() in output[seen:]:
+        seen = output.index(steps[0]["wait"].encode(), seen) + len(steps[0]["wait"].encode())
+        time.sleep(0.05)
+        os.write(terminal, steps.pop(0)["send"].encode())
+    if select.select([terminal], [], [], 0.1)[0]:
+        try:
+            chunk = os.read(terminal, 65536)
+        except OSError:
+            chunk = b""
+        if not chunk:
+            code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+            break
+        output += chunk
+if code is None:
+    os.kill(pid, 9)
+print(json.dumps({"output": output.decode(errors="replace"), "code": code, "missed": [s["wait"] for s in steps]}))
