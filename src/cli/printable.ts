@@ -20,7 +20,7 @@ export function printableLine(text: string): string {
  * Numbers that JSON lacks (integers beyond 2^53, infinities, NaN) become strings.
  */
 export function printableJson(value: unknown, indent = 2): string {
-  const json = JSON.stringify(value, (_, item) => jsonItem(item), 2);
+  const json = JSON.stringify(value, (_, item) => jsonItem(item), indent);
   return json.replace(CONTROL, (character) => `\\u${hex(character).padStart(4, "0")}`);
 }
 
