@@ -1,13 +1,11 @@
 import type { Model } from "../engine/model.ts";
-import { encodePrompt, tokenTexts } from "../text/prompt.ts";
+import { type ChatPrompt, promptOf } from "../text/prompt.ts";
 import { printableLine } from "./printable.ts";
 import type { Prompt } from "./prompt-source.ts";
 import { type TemplateFlags, templateSettings } from "./template-options.ts";
 
 /** What the model reads: its text, and the ids of it. */
-export interface PreparedPrompt {
-  readonly text: string;
-  readonly ids: readonly number[];
+export interface PreparedPrompt extends ChatPrompt {
   /** What to tell the user where ChatML had to stand in for the model's template. */
   readonly warning?: string;
 }
@@ -17,7 +15,7 @@ export function preparePrompt(model: Model, prompt: Prompt, flags: TemplateFlags
   const { tokenizer } = model;
   if (typeof prompt === "string") return { text: prompt, ids: tokenizer.encode(prompt, { bos: true }) };
   const { template = model.template, ...settings } = templateSettings(flags);
-  const text = template.render({ messages: prompt, ...tokenTexts(tokenizer), ...settings });
+  const prepared = promptOf(template, tokenizer, { messages: prompt, ...settings });
   const warning = template.fallback && `sluice: ${printableLine(template.fallback)}: using ChatML instead`;
-  return { text, ids: encodePrompt(tokenizer, text), ...(warning && { warning }) };
+  return { ...prepared, ...(warning && { warning }) };
 }

@@ -3,7 +3,7 @@ import { openGguf } from "../gguf/open.ts";
 import { buildTokenizerData } from "../text/build-tokenizer-data.ts";
 import { createChatTemplate } from "../text/chat-template.ts";
 import { parseMessages } from "../text/messages.ts";
-import { encodePrompt, tokenTexts } from "../text/prompt.ts";
+import { promptOf } from "../text/prompt.ts";
 import { createTokenizer } from "../text/tokenizer.ts";
 import type { TokenizerData } from "../text/tokenizer-data.ts";
 import { decodeUtf8 } from "../text/utf8.ts";
@@ -40,18 +40,15 @@ async function render(path: string, flags: RenderFlags): Promise<void> {
   const tokenizer = createTokenizer(data);
   const { template = createChatTemplate(data.chatTemplates["default"]), ...settings } =
     templateSettings(flags);
-  const text = template.render({
+  const prompt = promptOf(template, tokenizer, {
     messages,
     addGenerationPrompt: flags.generationPrompt,
-    ...tokenTexts(tokenizer),
     ...settings,
   });
   if (template.fallback !== undefined) {
     note(`sluice: ${printableLine(template.fallback)}: using ChatML instead`);
   }
-  process.stdout.write(
-    flags.json ? `${printableJson({ text, ids: encodePrompt(tokenizer, text) })}\n` : text,
-  );
+  process.stdout.write(flags.json ? `${printableJson(prompt)}\n` : prompt.text);
 }
 
 function readTokenizerData(path: string): TokenizerData {

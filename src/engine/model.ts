@@ -2,10 +2,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { openCache } from "../store/cache.ts";
 import type { Manifest } from "../store/types.ts";
-import { type ChatTemplate, createChatTemplate } from "../text/chat-template.ts";
+import { type ChatTemplate, createChatTemplate, type RenderOptions } from "../text/chat-template.ts";
+import { promptOf } from "../text/prompt.ts";
 import { createTokenizer } from "../text/tokenizer.ts";
 import { decodeTokenizerData } from "../text/tokenizer-data.ts";
-import type { Tokenizer } from "../text/types.ts";
+import type { ChatMessage, Tokenizer } from "../text/types.ts";
 import { Engine, type Row } from "./engine.ts";
 import { Session } from "./session.ts";
 
@@ -60,6 +61,18 @@ export class Model {
    */
   static async open(folder: string, options: OpenOptions = {}): Promise<Model> {
     return new Model(folder, options);
+  }
+
+  /**
+   * Token ids of a conversation, put through the model's chat template, with the assistant's turn opened at the end.
+   *
+   * @param options `variables` for the template (`enable_thinking`, …), and the day that it sees
+   */
+  encodeChat(
+    messages: readonly ChatMessage[],
+    options: Omit<RenderOptions, "messages"> = {},
+  ): readonly number[] {
+    return promptOf(this.template, this.tokenizer, { ...options, messages }).ids;
   }
 
   createSession(): Session {

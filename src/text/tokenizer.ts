@@ -32,6 +32,7 @@ export function createTokenizer(data: TokenizerData): Tokenizer {
   function encode(text: string | Uint8Array, options: EncodeOptions = {}): number[] {
     const ids: number[] = [];
     if (options.bos && data.addBos) ids.push(data.bos!);
+    const shield = Buffer.from(options.shield ?? "");
     let spaceDue = data.addSpacePrefix;
     for (const part of splitSpecial(
       typeof text === "string" ? Buffer.from(text) : text,
@@ -40,7 +41,8 @@ export function createTokenizer(data: TokenizerData): Tokenizer {
       if (typeof part === "number") {
         ids.push(part);
       } else {
-        encodeText(spaceDue ? Buffer.concat([SPACE, part]) : part, ids);
+        const plain = shield.length > 0 ? without(part, shield) : part;
+        encodeText(spaceDue ? Buffer.concat([SPACE, plain]) : plain, ids);
       }
       spaceDue = data.addSpacePrefix && typeof part === "number";
     }
@@ -64,6 +66,7 @@ export function createTokenizer(data: TokenizerData): Tokenizer {
     bos: data.bos,
     eos: data.eos,
     addBos: data.addBos,
+    controlTexts: special.filter(({ id }) => isHidden(types[id])).map(({ bytes }) => decodeUtf8(bytes)),
     endOfGeneration: new Set(data.endOfGeneration),
     encode,
     bytes,
@@ -83,6 +86,18 @@ function specialTexts(data: TokenizerData, wanted: (type: number) => boolean): S
     found.push({ id, bytes, swallowSpace: data.swallowSpace.includes(id) });
   }
   return found.sort((a, b) => b.bytes.length - a.bytes.length);
+}
+
+/** Bytes without every occurrence of `gone`. */
+function without(bytes: Uint8Array, gone: Buffer): Uint8Array {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const kept: Buffer[] = [];
+  let from = 0;
+  for (let at = text.indexOf(gone); at >= 0; at = text.indexOf(gone, from)) {
+    kept.push(text.subarray(from, at));
+    from = at + gone.length;
+  }
+  return from === 0 ? bytes : Buffer.concat([...kept, text.subarray(from)]);
 }
 
 /** The byte that `<0x0A>` names. */

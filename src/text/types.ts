@@ -1,6 +1,8 @@
 export interface EncodeOptions {
   /** Recognise control tokens (`<|im_end|>`) in the text. Off for what a user typed. Default false. */
   readonly special?: boolean;
+  /** With `special`: a character that keeps control tokens around it from being recognised; it is taken out. */
+  readonly shield?: string;
   /** Add the tokens that the model wants at the start (BOS) and end (EOS) of every text. Default false. */
   readonly bos?: boolean;
 }
@@ -15,6 +17,8 @@ export interface Tokenizer {
   readonly addBos: boolean;
   /** Tokens that end an answer. */
   readonly endOfGeneration: ReadonlySet<number>;
+  /** Texts of the control tokens (`<|im_end|>`, …). */
+  readonly controlTexts: readonly string[];
   /** Token ids of a text; bytes need not be valid UTF-8. */
   encode(text: string | Uint8Array, options?: EncodeOptions): number[];
   /** Bytes that a token stands for; empty for control tokens unless `special`, and for ids out of range. */
