@@ -24,6 +24,11 @@ export function errorCode(error: unknown): string | undefined {
   return typeof code === "string" ? code : undefined;
 }
 
+/** Why the operating system refused, in words. */
+export function reasonOf(error: unknown): string {
+  return REASONS[errorCode(error) ?? ""] ?? (error instanceof Error ? error.message : String(error));
+}
+
 /** Whether an error is the operating system's. */
 export function isSystemError(error: unknown): boolean {
   return error instanceof Error && "syscall" in error;
@@ -41,9 +46,8 @@ export function isFull(error: unknown): boolean {
  */
 export function ioError(error: unknown, action: string, path: string): SluiceError {
   if (error instanceof SluiceError) return error;
-  const code = errorCode(error);
-  const reason = REASONS[code ?? ""] ?? (error instanceof Error ? error.message : String(error));
-  return new SluiceError(isFull(error) ? "no-space" : "io", `cannot ${action} ${path}: ${reason}`, {
+  const code = isFull(error) ? "no-space" : "io";
+  return new SluiceError(code, `cannot ${action} ${path}: ${reasonOf(error)}`, {
     next: CHOOSE_FOLDER,
     cause: error,
   });

@@ -46,6 +46,7 @@ export async function makeCache(
   mkdirSync(folder, { recursive: true });
   let done: Map<string, WrittenFile> | undefined;
   let question: SpaceQuestion | undefined;
+  let writing = TOKENIZER;
   try {
     onProgress({ type: "start", folder, files: planned.length, bytes: sumBytes(planned) });
     let doneBytes = 0;
@@ -72,6 +73,7 @@ export async function makeCache(
     writeJournal(folder, origin, [...done.values()]);
     writeFileAtomic(join(folder, TOKENIZER), tokenizer);
     for (const file of missing) {
+      writing = file.name;
       onProgress({ type: "file", file: file.name, bytes: file.bytes, doneBytes });
       const written = await writeWeights(folder, gguf, file, {
         compress: origin.compression === "lz4",
@@ -96,10 +98,9 @@ export async function makeCache(
     removeJournal(folder);
     return { manifest, resumed };
   } catch (error) {
-    const told = isFull(error) && question ? diskFull(error, question) : error;
     const leaves = resumable && done?.size !== 0;
     if (!leaves) deleteOwnFiles(folder);
-    throw stopped(told, leaves);
+    throw question && isFull(error) ? diskFull(error, writing, question, leaves) : stopped(error, leaves);
   }
 }
 

@@ -20,6 +20,11 @@ export function replaceCache(folder: string): void {
   deleteOwnFiles(folder + REPLACED);
 }
 
+/** Whether a replacement was cut off, or is going on. */
+export function isUnsettled(folder: string): boolean {
+  return existsSync(folder + REPLACEMENT) || existsSync(folder + REPLACED);
+}
+
 /** Finish or undo what a replacement that was cut off has left. To be called with the lock held. */
 export function settle(folder: string): void {
   if (!existsSync(folder)) {

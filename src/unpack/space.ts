@@ -1,7 +1,9 @@
 /** Disk space: foreseen before the first byte, and told with numbers when it runs out all the same. */
 import { statfsSync } from "node:fs";
+import { dirname } from "node:path";
 import { SluiceError } from "../errors.ts";
 import { formatBytes } from "../format-bytes.ts";
+import { reasonOf } from "../store/io-error.ts";
 import { alignUp } from "../store/layout.ts";
 import type { Compression, Dtype } from "../store/types.ts";
 import type { PlannedFile } from "./planned-file.ts";
@@ -48,13 +50,24 @@ export function checkSpace(question: SpaceQuestion): void {
   );
 }
 
-/** The error for a disk that became full although there had been room. */
-export function diskFull(cause: unknown, question: SpaceQuestion): SluiceError {
+/**
+ * The error for a disk that became full although there had been room.
+ *
+ * @param file what was being written
+ * @param continues whether the next run has something to continue from
+ */
+export function diskFull(
+  cause: unknown,
+  file: string,
+  question: SpaceQuestion,
+  continues: boolean,
+): SluiceError {
   const { folder, needed } = question;
+  const kept = continues ? "Complete files are kept, and the same command continues. " : "";
   return new SluiceError(
     "no-space",
-    `the disk became full (${(cause as Error).message}): unpacking needs ${exactly(needed)} in all, ${folder} now has ${exactly(freeBytes(folder))} free`,
-    { next: `Unpacking again continues after the last complete file. ${remedies(question)}`, cause },
+    `${reasonOf(cause)}: ${file} could not be written; unpacking needs ${exactly(needed)}, ${dirname(folder)} has ${exactly(freeBytes(dirname(folder)))} free now`,
+    { next: kept + remedies(question), cause },
   );
 }
 

@@ -5,12 +5,12 @@ import { fingerprint } from "../gguf/fingerprint.ts";
 import { openGguf } from "../gguf/open.ts";
 import { type Cache, cacheFolders, openCache, type Variant } from "../store/cache.ts";
 import { ioError, isSystemError } from "../store/io-error.ts";
-import { acquireLock } from "../store/lock.ts";
+import { acquireLock, lockHolder } from "../store/lock.ts";
 import { CACHE_FORMAT } from "../store/manifest.ts";
 import { cacheFolderName, cacheFolderSuffix, MANIFEST } from "../store/names.ts";
 import { hasJournal, type Origin, removeJournal } from "./journal.ts";
 import { makeCache } from "./make-cache.ts";
-import { deleteOwnFiles, replaceCache, replacementFolder, settle } from "./replace.ts";
+import { deleteOwnFiles, isUnsettled, replaceCache, replacementFolder, settle } from "./replace.ts";
 import type { UnpackOptions, UnpackResult } from "./types.ts";
 
 /**
@@ -39,8 +39,9 @@ export async function unpack(path: string, options: UnpackOptions): Promise<Unpa
     };
     const folder = join(root, folderName(root, path, origin.fingerprint, { dtype, compression }));
     const found = (cache: Cache) => ({ ...cache, reused: true, resumed: 0, ms: performance.now() - start });
-    const finished = force || hasJournal(folder) ? undefined : finishedCache(folder, origin);
-    if (finished) return found(finished);
+    const finished = force ? undefined : finishedCache(folder, origin);
+    // While another process replaces it, the cache that is there serves; what a dead one has left is cleared away.
+    if (finished && (lockHolder(folder) || !hasLeftovers(folder))) return found(finished);
 
     const release = await acquireLock(folder, {
       signal,
@@ -71,6 +72,10 @@ export async function unpack(path: string, options: UnpackOptions): Promise<Unpa
   } finally {
     gguf.close();
   }
+}
+
+function hasLeftovers(folder: string): boolean {
+  return hasJournal(folder) || isUnsettled(folder);
 }
 
 /** The finished cache in a folder; undefined where there is none, an error where there is a damaged one. */
