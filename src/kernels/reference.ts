@@ -1,5 +1,5 @@
 import { halfToFloatTable } from "../quant/half.ts";
-import { BLOCK_COLUMNS, PANEL_ROWS, panelBytes } from "../store/panel.ts";
+import { BLOCK_COLUMNS, PANEL_ROWS, panelBytes, Q8_BLOCK_BYTES, Q8_QUADS_BYTES } from "../store/panel.ts";
 import type { AttentionShape, Kernels } from "./types.ts";
 
 /**
@@ -45,19 +45,19 @@ export function createReferenceKernels(buffer: ArrayBufferLike): Kernels {
       const bytes = panelBytes("q8", columns);
       for (let panel = 0; panel < count; panel++) {
         const weights = panels + panel * bytes;
-        const scales = (weights + columns * PANEL_ROWS) / 2;
         for (let row = 0; row < rows; row++) {
           const to = y / 4 + row * yStride + panel * PANEL_ROWS;
           for (let lane = 0; lane < PANEL_ROWS; lane++) {
             let sum = 0;
             let v = x / 4 + row * columns;
-            let w = weights + lane * 4;
             for (let block = 0; block < columns / BLOCK_COLUMNS; block++) {
+              let w = weights + block * Q8_BLOCK_BYTES + lane * 4;
+              const scale = u16[(weights + block * Q8_BLOCK_BYTES + Q8_QUADS_BYTES) / 2 + lane];
               let blockSum = 0;
               for (let quad = 0; quad < BLOCK_COLUMNS / 4; quad++, v += 4, w += 16)
                 blockSum +=
                   i8[w] * f32[v] + i8[w + 1] * f32[v + 1] + i8[w + 2] * f32[v + 2] + i8[w + 3] * f32[v + 3];
-              sum += blockSum * halves[u16[scales + block * PANEL_ROWS + lane]];
+              sum += blockSum * halves[scale];
             }
             f32[to + lane] = sum;
           }

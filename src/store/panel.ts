@@ -6,23 +6,27 @@
  * do not divide by four is filled up with rows of zeros.
  *
  * f32   for each column: the four rows' values                        columns × 4 × 4 bytes
- * q8    for each four columns a quad of 16 bytes: row 0's four int8, row 1's, row 2's, row 3's;
- *       after all quads, for each block of 32 columns: the four rows' float16 scales
- *                                                                     columns × 4 + columns / 32 × 8 bytes
+ * q8    for each block of 32 columns: eight quads of 16 bytes, one for each four columns (row 0's four int8,
+ *       row 1's, row 2's, row 3's), then the four rows' float16 scales  columns / 32 × 136 bytes
  *
- * A q8 weight is int8 × scale of its block, as in ggml's Q8_0, so weights from Q8_0 are kept bit for bit.
+ * A q8 weight is int8 × scale of its block, as in ggml's Q8_0, so weights from Q8_0 are kept bit for bit. The scales
+ * lie between the weights because processors fetch ahead for one stream of addresses: with scales of their own behind
+ * each panel a product runs at half the speed.
  */
 import type { Dtype } from "./types.ts";
 
 export const PANEL_ROWS = 4;
 /** Columns that share a scale in q8. */
 export const BLOCK_COLUMNS = 32;
+/** Bytes of a block of a q8 panel, and of its quads, which come first. */
+export const Q8_BLOCK_BYTES = 136;
+export const Q8_QUADS_BYTES = BLOCK_COLUMNS * PANEL_ROWS;
 /** Bytes of 32 weights as ggml's Q8_0 holds them: float16 scale, 32 int8. */
 const Q8_0_BYTES = 34;
 
 export function panelBytes(dtype: Dtype, columns: number): number {
   if (dtype === "f32") return columns * PANEL_ROWS * 4;
-  return columns * PANEL_ROWS + (columns / BLOCK_COLUMNS) * PANEL_ROWS * 2;
+  return (columns / BLOCK_COLUMNS) * Q8_BLOCK_BYTES;
 }
 
 export function panelCount(rows: number): number {
@@ -86,7 +90,7 @@ export function packPanelsQ8(rows: Uint8Array, count: number, columns: number, p
     const lane = row % PANEL_ROWS;
     const panel = ((row - lane) / PANEL_ROWS) * bytes;
     let quad = panel / 4 + lane;
-    let scale = (panel + columns * PANEL_ROWS) / 2 + lane;
+    let scale = (panel + Q8_QUADS_BYTES) / 2 + lane;
     for (let block = 0; block < blocks; block++) {
       scales[scale] = from[b];
       quads[quad] = from[b + 1] | (from[b + 2] << 16);
@@ -98,8 +102,8 @@ export function packPanelsQ8(rows: Uint8Array, count: number, columns: number, p
       quads[quad + 24] = from[b + 13] | (from[b + 14] << 16);
       quads[quad + 28] = from[b + 15] | (from[b + 16] << 16);
       b += Q8_0_BYTES / 2;
-      quad += BLOCK_COLUMNS;
-      scale += PANEL_ROWS;
+      quad += Q8_BLOCK_BYTES / 4;
+      scale += Q8_BLOCK_BYTES / 2;
     }
   }
 }

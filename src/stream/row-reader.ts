@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { SluiceError } from "../errors.ts";
 import { halfToFloatTable } from "../quant/half.ts";
 import { layoutChunks } from "../store/layout.ts";
-import { BLOCK_COLUMNS, PANEL_ROWS, panelBytes } from "../store/panel.ts";
+import { BLOCK_COLUMNS, PANEL_ROWS, panelBytes, Q8_BLOCK_BYTES, Q8_QUADS_BYTES } from "../store/panel.ts";
 import type { StoredFile } from "../store/types.ts";
 
 /** Rows of the embedding, one small read each: the table is never in memory. */
@@ -53,12 +53,13 @@ export class RowReader {
       return;
     }
     const weights = new Int8Array(this.#panel.buffer);
-    const scales = new Uint16Array(this.#panel.buffer, columns * PANEL_ROWS);
+    const scales = new Uint16Array(this.#panel.buffer);
     const halves = halfToFloatTable();
     for (let column = 0; column < columns; column++) {
-      const block = Math.floor(column / BLOCK_COLUMNS);
-      const quad = (column - (column % 4)) * PANEL_ROWS + lane * 4 + (column % 4);
-      target[column] = weights[quad] * halves[scales[block * PANEL_ROWS + lane]];
+      const within = column % BLOCK_COLUMNS;
+      const block = ((column - within) / BLOCK_COLUMNS) * Q8_BLOCK_BYTES;
+      const weight = weights[block + (within - (within % 4)) * PANEL_ROWS + lane * 4 + (within % 4)];
+      target[column] = weight * halves[scales[(block + Q8_QUADS_BYTES) / 2 + lane]];
     }
   }
 

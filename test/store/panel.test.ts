@@ -32,10 +32,11 @@ describe.each(shapes)("panels of %i rows of %i", (rows, columns) => {
       const lane = row % 4;
       for (let column = 0; column < columns; column++) {
         const block = (row * blocks + Math.floor(column / 32)) * 34;
-        const found = panels[panel + Math.floor(column / 4) * 16 + lane * 4 + (column % 4)];
+        const at = panel + Math.floor(column / 32) * 136;
+        const found = panels[at + Math.floor((column % 32) / 4) * 16 + lane * 4 + (column % 4)];
         if (found !== (row < rows ? source[block + 2 + (column % 32)] : 0))
           expect([row, column, found]).toBeNull();
-        const scale = panel + columns * 4 + (Math.floor(column / 32) * 4 + lane) * 2;
+        const scale = at + 128 + lane * 2;
         for (const i of [0, 1])
           if (panels[scale + i] !== (row < rows ? source[block + i] : 0))
             expect([row, column, "scale"]).toBeNull();
