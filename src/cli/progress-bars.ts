@@ -4,6 +4,8 @@ import { formatBytes } from "../format-bytes.ts";
 import { isLively } from "./live-line.ts";
 
 const FRAMES_PER_SECOND = 10;
+/** Columns that everything beside the bar may take. */
+const TEXT_COLUMNS = 64;
 
 /** Several bars below each other, with bytes per second and the time that is left. */
 export class ProgressBars {
@@ -16,10 +18,11 @@ export class ProgressBars {
       format: "{name} {bar} {percentage}%  {done} of {all}  {rate}  {left}",
       barCompleteChar: "█",
       barIncompleteChar: "░",
-      barsize: 30,
+      barsize: Math.min(30, Math.max(8, (stream.columns ?? 80) - TEXT_COLUMNS)),
       fps: FRAMES_PER_SECOND,
       hideCursor: null,
-      linewrap: null,
+      // Cut lines that are too long, instead of telling the terminal not to wrap: it would have to be told back.
+      linewrap: true,
       emptyOnZero: true,
       // Ctrl-C is for the command to handle.
       gracefulExit: false,
@@ -33,12 +36,8 @@ export class ProgressBars {
 
   /** Add a bar for so many bytes, of which some are there from the start and do not count for the speed. */
   add(name: string, bytes: number, already = 0): Bar {
-    return new Bar(this.#bars?.create(bytes, already, payload(already, bytes, 0)), name, bytes, already);
-  }
-
-  /** Print a line above the bars. */
-  log(line: string): void {
-    this.#bars?.log(`${line}\n`);
+    const bar = this.#bars?.create(bytes, already, { name, ...payload(already, bytes, 0) });
+    return new Bar(bar, name, bytes, already);
   }
 
   /** Leave the bars as they are and go on below them. */
@@ -71,13 +70,6 @@ export class Bar {
     this.#bar?.start(total, 0, { name, ...payload(0, total, 0) });
   }
 
-  /** Say what counts as done before the start, so that the speed is that of now. */
-  skipTo(bytes: number): void {
-    this.#already = bytes;
-    this.#start = performance.now();
-    this.update(bytes);
-  }
-
   update(bytes: number): void {
     const seconds = (performance.now() - this.#start) / 1000;
     const rate = seconds > 0 ? (bytes - this.#already) / seconds : 0;
@@ -88,7 +80,6 @@ export class Bar {
 function payload(done: number, total: number, rate: number): Record<string, string> {
   const left = rate > 0 ? `${formatDuration((total - done) / rate)} left` : "";
   return {
-    name: "",
     done: formatBytes(done),
     all: formatBytes(total),
     rate: rate > 0 ? `${(rate / 1e6).toFixed(0)} MB/s` : "",

@@ -4,6 +4,9 @@ import { type Medium, mediumOf } from "../store/medium.ts";
 import type { UnpackEvent } from "../unpack/types.ts";
 import { type Bar, ProgressBars } from "./progress-bars.ts";
 
+/** `embedding.bin` is the longest. */
+const NAME_COLUMNS = 13;
+
 export class UnpackView {
   readonly #stream: NodeJS.WriteStream;
   readonly #bars: ProgressBars;
@@ -34,9 +37,9 @@ export class UnpackView {
         this.#line(`${event.file}  kept`);
         break;
       case "file":
-        this.#all ??= this.#bars.add("all         ", this.#total, this.#kept);
+        this.#all ??= this.#bars.add("all".padEnd(NAME_COLUMNS), this.#total, this.#kept);
         this.#file ??= this.#bars.add("", event.bytes);
-        this.#file.restart(event.file.padEnd(12), event.bytes);
+        this.#file.restart(event.file.padEnd(NAME_COLUMNS), event.bytes);
         break;
       case "written":
         this.#all?.update(event.doneBytes);

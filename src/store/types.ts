@@ -41,6 +41,7 @@ export interface UnpackTiming {
   readonly dequantizeMs: number;
   /** Rounding to the dtype, arranging in panels, compressing. */
   readonly encodeMs: number;
+  /** Waiting for the disk: writing goes on beside the other stages, and this is what they do not hide. */
   readonly writeMs: number;
   readonly ms: number;
 }

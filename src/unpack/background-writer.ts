@@ -8,8 +8,6 @@ const FLUSH_BYTES = 32 << 20;
  * either is thrown by the next call.
  */
 export class BackgroundWriter {
-  /** Milliseconds that the calls had to wait. */
-  waitedMs = 0;
   readonly #handle: FileHandle;
   #position = 0;
   #flushedTo = 0;
@@ -27,9 +25,9 @@ export class BackgroundWriter {
 
   /** Append; the bytes must stay as they are until the next call returns. */
   async append(bytes: Uint8Array): Promise<void> {
-    await this.#wait(this.#writing);
+    await this.#writing;
     if (this.#position - this.#flushedTo >= FLUSH_BYTES) {
-      await this.#wait(this.#flushing);
+      await this.#flushing;
       this.#flushedTo = this.#position;
       this.#flushing = heldBack(this.#handle.datasync());
     }
@@ -38,9 +36,9 @@ export class BackgroundWriter {
 
   /** Make everything durable. */
   async finish(): Promise<void> {
-    await this.#wait(this.#writing);
-    await this.#wait(this.#flushing);
-    await this.#wait(this.#handle.sync());
+    await this.#writing;
+    await this.#flushing;
+    await this.#handle.sync();
   }
 
   /** Let go of the file, finished or not. */
@@ -55,12 +53,6 @@ export class BackgroundWriter {
       done += bytesWritten;
       this.#position += bytesWritten;
     }
-  }
-
-  async #wait(promise: Promise<void>): Promise<void> {
-    const start = performance.now();
-    await promise;
-    this.waitedMs += performance.now() - start;
   }
 }
 

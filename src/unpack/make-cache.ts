@@ -8,10 +8,10 @@ import { writeFileAtomic } from "../store/atomic.ts";
 import { isFull } from "../store/io-error.ts";
 import { writeManifest } from "../store/manifest.ts";
 import { TOKENIZER } from "../store/names.ts";
-import { DTYPES, type Dtype, type Manifest } from "../store/types.ts";
+import { DTYPES, type Manifest } from "../store/types.ts";
 import { buildTokenizerData } from "../text/build-tokenizer-data.ts";
 import { encodeTokenizerData } from "../text/tokenizer-data.ts";
-import { assembleManifest, longestManifest } from "./assemble-manifest.ts";
+import { assembleManifest, type Ingredients, longestManifest } from "./assemble-manifest.ts";
 import { keepFinished, type Origin, removeJournal, writeJournal } from "./journal.ts";
 import { type PlannedFile, planFiles } from "./planned-file.ts";
 import { deleteOwnFiles } from "./replace.ts";
@@ -36,72 +36,93 @@ export async function makeCache(
   origin: Origin,
   { signal, onProgress = () => {}, resumable }: MakeOptions,
 ): Promise<{ manifest: Manifest; resumed: number }> {
-  const { path } = gguf;
   const plan = planModel(gguf);
   const planned = planFiles(plan, origin.dtype);
   checkTypes(gguf, planned);
   const tokenizer = encodeTokenizerData(buildTokenizerData(gguf));
-  const ingredients = { path, plan, origin, tokenizer };
+  const ingredients = { path: gguf.path, plan, origin, tokenizer };
 
   mkdirSync(folder, { recursive: true });
-  let done: Map<string, WrittenFile> | undefined;
+  const progress = { done: 0, file: TOKENIZER };
+  let files: Map<string, WrittenFile> | undefined;
   let question: SpaceQuestion | undefined;
-  let writing = TOKENIZER;
   try {
     onProgress({ type: "start", folder, files: planned.length, bytes: sumBytes(planned) });
-    let doneBytes = 0;
-    done = await keepFinished(folder, origin, planned, signal, ({ name, bytes }) => {
-      doneBytes += bytes;
-      onProgress({ type: "kept", file: name, doneBytes });
+    files = await keepFinished(folder, origin, planned, signal, ({ name, bytes }) => {
+      progress.done += bytes;
+      onProgress({ type: "kept", file: name, doneBytes: progress.done });
     });
-    const resumed = done.size;
-    const missing = planned.filter(({ name }) => !done!.has(name));
-    const manifestBytes = longestManifest(ingredients, planned);
-    question = {
-      folder,
-      // The journal grows to a manifest's size, and is there twice while it is replaced.
-      needed: neededBytes(missing, origin.compression, [tokenizer.length, ...Array(3).fill(manifestBytes)]),
-      dtype: origin.dtype,
-      compression: origin.compression,
-      weights: Object.fromEntries(DTYPES.map((dtype) => [dtype, sumBytes(planFiles(plan, dtype))])) as Record<
-        Dtype,
-        number
-      >,
-    };
+    const resumed = files.size;
+    const missing = planned.filter(({ name }) => !files!.has(name));
+    question = askForSpace(folder, ingredients, planned, missing);
     checkSpace(question);
 
-    writeJournal(folder, origin, [...done.values()]);
+    writeJournal(folder, origin, [...files.values()]);
     writeFileAtomic(join(folder, TOKENIZER), tokenizer);
     for (const file of missing) {
-      writing = file.name;
-      onProgress({ type: "file", file: file.name, bytes: file.bytes, doneBytes });
-      const written = await writeWeights(folder, gguf, file, {
-        compress: origin.compression === "lz4",
-        signal,
-        check: () => checkUnchanged(path, origin),
-        onBytes: (bytes) => {
-          onProgress({ type: "written", file: file.name, fileBytes: bytes, doneBytes: doneBytes + bytes });
-        },
-      });
-      doneBytes += file.bytes;
-      done.set(file.name, written);
-      writeJournal(folder, origin, [...done.values()]);
-      const { timing } = written;
-      const { name, bytes } = file;
-      onProgress({ type: "file-done", file: name, bytes, stored: written.file.bytes, doneBytes, timing });
+      progress.file = file.name;
+      files.set(file.name, await makeFile(gguf, folder, origin, file, progress.done, { signal, onProgress }));
+      progress.done += file.bytes;
+      writeJournal(folder, origin, [...files.values()]);
     }
-    const manifest = assembleManifest(
-      ingredients,
-      planned.map(({ name }) => done!.get(name)!),
-    );
+    const written = planned.map(({ name }) => files!.get(name)!);
+    const manifest = assembleManifest(ingredients, written);
     writeManifest(folder, manifest);
     removeJournal(folder);
     return { manifest, resumed };
   } catch (error) {
-    const leaves = resumable && done?.size !== 0;
+    const leaves = resumable && files?.size !== 0;
     if (!leaves) deleteOwnFiles(folder);
-    throw question && isFull(error) ? diskFull(error, writing, question, leaves) : stopped(error, leaves);
+    throw question && isFull(error)
+      ? diskFull(error, progress.file, question, leaves)
+      : stopped(error, leaves);
   }
+}
+
+/** Write one weight file, telling of the progress; `before` bytes were done before it. */
+async function makeFile(
+  gguf: Gguf,
+  folder: string,
+  origin: Origin,
+  planned: PlannedFile,
+  before: number,
+  { signal, onProgress }: Required<Pick<UnpackOptions, "onProgress">> & Pick<UnpackOptions, "signal">,
+): Promise<WrittenFile> {
+  const { name, bytes } = planned;
+  onProgress?.({ type: "file", file: name, bytes, doneBytes: before });
+  const written = await writeWeights(folder, gguf, planned, {
+    compress: origin.compression === "lz4",
+    signal,
+    check: () => checkUnchanged(gguf.path, origin),
+    onBytes: (fileBytes) => {
+      onProgress?.({ type: "written", file: name, fileBytes, doneBytes: before + fileBytes });
+    },
+  });
+  const { file, timing } = written;
+  onProgress?.({
+    type: "file-done",
+    file: name,
+    bytes,
+    stored: file.bytes,
+    doneBytes: before + bytes,
+    timing,
+  });
+  return written;
+}
+
+function askForSpace(
+  folder: string,
+  ingredients: Ingredients,
+  planned: readonly PlannedFile[],
+  missing: readonly PlannedFile[],
+): SpaceQuestion {
+  const { origin, plan, tokenizer } = ingredients;
+  const { dtype, compression } = origin;
+  const manifest = longestManifest(ingredients, planned);
+  // The journal grows to a manifest's size, and is there twice while it is replaced.
+  const needed = neededBytes(missing, compression, [tokenizer.length, manifest, manifest, manifest]);
+  const weights = DTYPES.map((other) => [other, sumBytes(planFiles(plan, other))] as const);
+  return { folder, needed, dtype, compression, weights: new Map(weights) };
 }
 
 function sumBytes(files: readonly PlannedFile[]): number {

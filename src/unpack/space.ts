@@ -34,7 +34,7 @@ export interface SpaceQuestion {
   readonly dtype: Dtype;
   readonly compression: Compression;
   /** Bytes that all weight files take in each dtype. */
-  readonly weights: Readonly<Record<Dtype, number>>;
+  readonly weights: ReadonlyMap<Dtype, number>;
 }
 
 /** @throws SluiceError `no-space` where fewer bytes are free than needed */
@@ -45,7 +45,7 @@ export function checkSpace(question: SpaceQuestion): void {
   const atLeast = compression === "lz4" ? "at least " : "";
   throw new SluiceError(
     "no-space",
-    `not enough disk space: unpacking needs ${atLeast}${exactly(needed)}, ${folder} has ${exactly(free)} free`,
+    `not enough disk space: unpacking needs ${atLeast}${exactly(needed)}, ${dirname(folder)} has ${exactly(free)} free`,
     { next: remedies(question) },
   );
 }
@@ -72,9 +72,9 @@ export function diskFull(
 }
 
 function remedies({ dtype, compression, weights }: SpaceQuestion): string {
-  const smaller = (Object.keys(weights) as Dtype[])
-    .filter((other) => weights[other] < weights[dtype])
-    .map((other) => `--dtype ${other} needs ${formatBytes(weights[other])}`);
+  const smaller = [...weights]
+    .filter(([, bytes]) => bytes < weights.get(dtype)!)
+    .map(([other, bytes]) => `--dtype ${other} needs ${formatBytes(bytes)}`);
   const compress =
     compression === "none" && dtype === "f32" ? ["--compress lz4 may save a quarter or more"] : [];
   return `Free some space, or: ${[...smaller, ...compress, "--cache-dir DIR uses another disk"].join("; ")}.`;

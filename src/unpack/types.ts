@@ -1,7 +1,7 @@
 import type { LockHolder } from "../store/lock.ts";
 import type { Compression, Dtype, Manifest, UnpackTiming } from "../store/types.ts";
 
-/** What an unpack tells of itself, in this order: waiting*, start, checking*, (file, written*, file-done)*, done. */
+/** What an unpack tells of itself, in this order: waiting*, start, kept*, (file, written*, file-done)*. */
 export type UnpackEvent =
   | { readonly type: "waiting"; readonly holder: LockHolder }
   | {

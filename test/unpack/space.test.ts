@@ -11,7 +11,10 @@ const CHILD = fileURLToPath(new URL("unpack-child.mjs", import.meta.url));
 
 test("too little space is told with the numbers and what would need less", () => {
   const folder = temporaryFolder();
-  const weights = { f32: 2 ** 62, q8: 2 ** 60 };
+  const weights = new Map([
+    ["f32", 2 ** 62],
+    ["q8", 2 ** 60],
+  ] as const);
   const question = { folder, needed: 2 ** 62, dtype: "f32", compression: "none", weights } as const;
   expect(() => checkSpace(question)).toThrow(
     expect.objectContaining({
