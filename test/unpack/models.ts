@@ -103,8 +103,10 @@ function readPanel(
     for (let column = 0; column < columns; column++) {
       let value = floats[column * 4 + lane];
       if (tensor.dtype === "q8") {
-        const scale = columns * 4 + (Math.floor(column / 32) * 4 + lane) * 2;
-        const weight = (bytes[Math.floor(column / 4) * 16 + lane * 4 + (column % 4)] << 24) >> 24;
+        const block = Math.floor(column / 32) * 136;
+        const scale = block + 128 + lane * 2;
+        const quad = block + Math.floor((column % 32) / 4) * 16;
+        const weight = (bytes[quad + lane * 4 + (column % 4)] << 24) >> 24;
         value = Math.fround(weight * halves[bytes[scale] | (bytes[scale + 1] << 8)]);
       }
       if ((first + lane + 1) * columns <= target.length) target[(first + lane) * columns + column] = value;
