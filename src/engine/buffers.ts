@@ -1,12 +1,16 @@
 import type { Address } from "../kernels/types.ts";
 import type { Hyperparameters } from "../model/types.ts";
-import { PANEL_ROWS } from "../store/panel.ts";
+import { BLOCK_COLUMNS, PANEL_ROWS } from "../store/panel.ts";
 import type { Arena } from "./arena.ts";
+import { BLOCK_POSITIONS } from "./kv-cache.ts";
 
 /** Rows (tokens) in a sweep at most: longer prompts take several. */
 export const MAXIMUM_ROWS = 256;
 /** Rows of a sweep that may ask for logits. */
 export const MAXIMUM_ASKED = 16;
+
+/** Bytes of a block of scores; threads keep to cache lines of their own. */
+export const SCORES_BYTES = BLOCK_POSITIONS * 4;
 
 /** Panels fill up to four rows, so matrix products write multiples of four values. */
 export function padded(values: number): number {
@@ -40,6 +44,11 @@ export interface Buffers {
   readonly gated: Address;
   /** (rows, projectedStride): what a block adds to x */
   readonly projected: Address;
+  /** What a product reads, rounded for quantized weights: (rows, columns) int16, (rows, columns / 32) */
+  readonly rounded: Address;
+  readonly roundedScales: Address;
+  /** For each thread a block of attention scores */
+  readonly scores: Address;
   /** (asked rows, logitsStride) */
   readonly logits: Address;
   readonly qStride: number;
@@ -49,7 +58,7 @@ export interface Buffers {
   readonly logitsStride: number;
 }
 
-export function allocateBuffers(arena: Arena, model: Hyperparameters): Buffers {
+export function allocateBuffers(arena: Arena, model: Hyperparameters, threads: number): Buffers {
   const widest = (values: (layer: Hyperparameters["layers"][number]) => number) =>
     Math.max(...model.layers.map(values));
   const heads = widest((layer) => layer.heads) * model.headSize;
@@ -59,6 +68,7 @@ export function allocateBuffers(arena: Arena, model: Hyperparameters): Buffers {
   const gateUpStride = 2 * padded(feedForward);
   const projectedStride = padded(model.width);
   const logitsStride = padded(model.vocabulary);
+  const widestInput = Math.max(model.width, heads, feedForward);
   const rows = (values: number) => arena.allocate(MAXIMUM_ROWS * values * 4);
   return {
     rowTable: rows(2),
@@ -73,6 +83,9 @@ export function allocateBuffers(arena: Arena, model: Hyperparameters): Buffers {
     gateUp: rows(gateUpStride),
     gated: rows(feedForward),
     projected: rows(projectedStride),
+    rounded: rows(widestInput / 2),
+    roundedScales: rows(Math.ceil(widestInput / BLOCK_COLUMNS)),
+    scores: arena.allocate(threads * SCORES_BYTES),
     logits: arena.allocate(MAXIMUM_ASKED * logitsStride * 4),
     qStride,
     kvStride,

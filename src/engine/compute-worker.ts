@@ -1,6 +1,7 @@
 /** A compute thread: waits for sweeps and runs the forward pass on its share. */
 import { parentPort, workerData } from "node:worker_threads";
-import { createReferenceKernels } from "../kernels/reference.ts";
+import type { KvType } from "../kernels/types.ts";
+import { createWasmKernels } from "../kernels/wasm.ts";
 import type { Hyperparameters } from "../model/types.ts";
 import { Control, Stopped } from "../stream/control.ts";
 import { PartCursor } from "../stream/part-cursor.ts";
@@ -9,7 +10,7 @@ import { StageTimes } from "../stream/stage-times.ts";
 import type { SweepPlan } from "../stream/sweep-plan.ts";
 import type { Buffers } from "./buffers.ts";
 import { forward } from "./forward.ts";
-import { attentionShape } from "./kv-cache.ts";
+import { attentionShapes } from "./kv-cache.ts";
 import { Team } from "./team.ts";
 import { Weights } from "./weights.ts";
 
@@ -19,7 +20,10 @@ export interface ComputeData {
   readonly model: Hyperparameters;
   readonly plan: SweepPlan;
   readonly ring: Ring;
+  readonly quantized: boolean;
+  readonly kvType: KvType;
   readonly buffers: Buffers;
+  readonly kernels: WebAssembly.Module;
   readonly memory: WebAssembly.Memory;
   readonly control: SharedArrayBuffer;
   readonly times: SharedArrayBuffer;
@@ -35,7 +39,7 @@ const { thread, threads, model, plan, ring, buffers, memory, ...data } = workerD
 const control = new Control(threads, data.control);
 const times = new StageTimes(data.stages, data.times);
 const team = new Team(control, thread);
-const shapes = model.layers.map((_, layer) => attentionShape(model, layer));
+const shapes = attentionShapes(model, data.kvType);
 const port = parentPort!;
 
 port.on("message", (message: "start") => {
@@ -54,17 +58,14 @@ port.on("message", (message: "start") => {
 function runSweeps(): never {
   const cursor = new PartCursor(plan, ring, control, thread);
   const weights = new Weights(cursor, team);
-  let buffer = memory.buffer;
-  let kernels = createReferenceKernels(buffer);
-  let words = new Uint32Array(buffer);
+  const kernels = createWasmKernels(data.kernels, memory);
+  const { quantized } = data;
+  let words = new Uint32Array(memory.buffer);
 
   for (let sweep = 0; ; sweep++) {
     const { rows, asked } = control.waitForJob(sweep);
-    if (memory.buffer !== buffer) {
-      buffer = memory.buffer;
-      kernels = createReferenceKernels(buffer);
-      words = new Uint32Array(buffer);
-    }
+    // The memory grows between sweeps.
+    if (memory.buffer !== words.buffer) words = new Uint32Array(memory.buffer);
     let started = performance.now();
     const stageDone = (stage: number) => {
       if (thread !== 0) return;
@@ -74,7 +75,7 @@ function runSweeps(): never {
       started = now;
       control.stage = stage + 1;
     };
-    forward({ model, buffers, kernels, shapes, weights, team, words, stageDone }, rows, asked);
+    forward({ model, buffers, kernels, shapes, weights, quantized, team, words, stageDone }, rows, asked);
     cursor.finishSweep();
     if (thread === 0) port.postMessage({ done: sweep } satisfies WorkerMessage);
   }

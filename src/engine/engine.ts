@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { SluiceError, throwIfAborted } from "../errors.ts";
+import { compileKernels } from "../kernels/wasm.ts";
 import type { Cache } from "../store/cache.ts";
 import { ALIGNMENT } from "../store/layout.ts";
 import { Control } from "../stream/control.ts";
@@ -69,8 +70,9 @@ export class Engine {
     this.#arena = new Arena();
     this.ringBytes = ringBytes(plan);
     const ring = ringFor(plan, this.#arena.allocate(this.ringBytes, ALIGNMENT));
-    this.#buffers = allocateBuffers(this.#arena, model);
-    this.#kv = new KvPool(this.#arena, model);
+    this.#buffers = allocateBuffers(this.#arena, model, threads);
+    const kvType = manifest.dtype === "f32" ? "f32" : "f16";
+    this.#kv = new KvPool(this.#arena, model, kvType);
     this.#control = new Control(threads);
     this.#times = new StageTimes(stages);
     this.#embedding = new RowReader(folder, manifest.embedding);
@@ -84,11 +86,18 @@ export class Engine {
       times: this.#times.shared,
       stages,
     };
+    const compute = {
+      model,
+      quantized: manifest.dtype !== "f32",
+      kvType,
+      buffers: this.#buffers,
+      kernels: compileKernels(),
+    } as const;
     this.#workers = new Workers(
       this.#control,
       shared satisfies ReaderData,
       Array.from({ length: threads }, (_, thread): ComputeData => {
-        return { ...shared, thread, model, buffers: this.#buffers };
+        return { ...shared, ...compute, thread };
       }),
     );
   }

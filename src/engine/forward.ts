@@ -4,11 +4,12 @@
  * A row is one token of one sequence. Rows of a sequence lie in the order of their positions, and each sees what
  * the rows before it left in the KV cache.
  */
-import type { AttentionShape, Kernels } from "../kernels/types.ts";
+import type { Address, AttentionShape, Kernels } from "../kernels/types.ts";
 import type { Hyperparameters, LayerShape } from "../model/types.ts";
-import type { Buffers } from "./buffers.ts";
+import { BLOCK_COLUMNS } from "../store/panel.ts";
+import { type Buffers, SCORES_BYTES } from "./buffers.ts";
 import type { Team } from "./team.ts";
-import type { Weights } from "./weights.ts";
+import type { Input, Weights } from "./weights.ts";
 
 /** What a thread computes with. */
 export interface Machine {
@@ -18,6 +19,8 @@ export interface Machine {
   /** Of each layer. */
   readonly shapes: readonly AttentionShape[];
   readonly weights: Weights;
+  /** Whether matrices are quantized, as far as their columns divide into blocks. */
+  readonly quantized: boolean;
   readonly team: Team;
   /** The engine's memory as uint32, for the tables in it. */
   readonly words: Uint32Array;
@@ -45,19 +48,10 @@ export function forward(machine: Machine, rows: number, asked: number): void {
 /** x += attn_output · attention(rope(q), rope(k), v), with q, k, v = W · norm(x) */
 function attention(machine: Machine, layer: LayerShape, shape: AttentionShape, rows: number): void {
   const { model, buffers, kernels, weights, team, words } = machine;
-  const { x, normed, q, k, v, attended, projected, qStride, kvStride, projectedStride } = buffers;
+  const { q, k, v, attended, qStride, kvStride } = buffers;
   const { headSize } = model;
 
-  const norm = weights.vector("attn_norm");
-  for (let row = team.first(rows); row < team.end(rows); row++)
-    kernels.rmsNorm(
-      at(x, row, model.width),
-      norm,
-      model.width,
-      model.normEpsilon,
-      at(normed, row, model.width),
-    );
-  team.barrier();
+  const normed = normalize(machine, weights.vector("attn_norm"), rows);
   weights.multiply("attn_q", kernels, normed, rows, q, qStride);
   weights.multiply("attn_k", kernels, normed, rows, k, kvStride);
   weights.multiply("attn_v", kernels, normed, rows, v, kvStride);
@@ -70,85 +64,124 @@ function attention(machine: Machine, layer: LayerShape, shape: AttentionShape, r
       kernels.rope(at(q, row, qStride), layer.heads, headSize, table, dimensions);
       kernels.rope(keys, layer.kvHeads, headSize, table, dimensions);
     }
-    const { blocks, position } = rowTable(words, buffers, row);
-    kernels.storeKv(keys, at(v, row, kvStride), shape, blocks, position);
+    const entry = buffers.rowTable / 4 + row * 2;
+    kernels.storeKv(keys, at(v, row, kvStride), shape, words[entry], words[entry + 1]);
   }
   team.barrier();
 
   // Heads of all rows, counted through, are shared out: one row alone keeps every thread busy.
+  const scores = buffers.scores + team.thread * SCORES_BYTES;
   const end = team.end(rows * layer.heads);
   for (let head = team.first(rows * layer.heads); head < end; ) {
     const row = Math.floor(head / layer.heads);
     const rowStart = row * layer.heads;
     const rowEnd = Math.min(end - rowStart, layer.heads);
-    const { blocks, position } = rowTable(words, buffers, row);
-    const out = at(attended, row, layer.heads * headSize);
-    kernels.attention(at(q, row, qStride), shape, blocks, position, head - rowStart, rowEnd, out);
+    const entry = buffers.rowTable / 4 + row * 2;
+    const [query, out] = [at(q, row, qStride), at(attended, row, layer.heads * headSize)];
+    kernels.attention(query, shape, words[entry], words[entry + 1], head - rowStart, rowEnd, scores, out);
     head = rowStart + rowEnd;
   }
   team.barrier();
 
-  weights.multiply("attn_output", kernels, attended, rows, projected, projectedStride);
-  for (let row = team.first(rows); row < team.end(rows); row++)
-    kernels.add(at(projected, row, projectedStride), at(x, row, model.width), model.width);
+  const input = prepare(machine, attended, rows, layer.heads * headSize);
+  addProduct(machine, "attn_output", input, rows);
 }
 
 /** x += ffn_down · (silu(gate) × up), with gate, up = W · norm(x) */
 function feedForward(machine: Machine, layer: LayerShape, rows: number): void {
-  const { model, buffers, kernels, weights, team } = machine;
-  const { x, normed, gateUp, gated, projected, gateUpStride, projectedStride } = buffers;
+  const { buffers, kernels, weights, team } = machine;
+  const { gateUp, gated, gateUpStride } = buffers;
+  const columns = layer.feedForward;
 
-  // The same rows as in the residual sum just before: no barrier needed between.
-  const norm = weights.vector("ffn_norm");
-  for (let row = team.first(rows); row < team.end(rows); row++)
-    kernels.rmsNorm(
-      at(x, row, model.width),
-      norm,
-      model.width,
-      model.normEpsilon,
-      at(normed, row, model.width),
-    );
-  team.barrier();
+  const normed = normalize(machine, weights.vector("ffn_norm"), rows);
   weights.multiply("ffn_gate_up", kernels, normed, rows, gateUp, gateUpStride);
 
-  for (let row = team.first(rows); row < team.end(rows); row++)
-    kernels.swiglu(at(gateUp, row, gateUpStride), layer.feedForward, at(gated, row, layer.feedForward));
-  team.barrier();
-
-  weights.multiply("ffn_down", kernels, gated, rows, projected, projectedStride);
-  for (let row = team.first(rows); row < team.end(rows); row++)
-    kernels.add(at(projected, row, projectedStride), at(x, row, model.width), model.width);
+  // By columns, for a single row is long enough to be shared. Gate and up lie side by side.
+  const { first, end } = columnShare(team, columns);
+  for (let row = 0; row < rows; row++)
+    kernels.swiglu(
+      at(gateUp, row, gateUpStride) + first * 8,
+      end - first,
+      at(gated, row, columns) + first * 4,
+    );
+  const input = prepare(machine, gated, rows, columns);
+  addProduct(machine, "ffn_down", input, rows);
 }
 
 /** logits = output · norm(x), for the rows that asked */
 function output(machine: Machine, asked: number): void {
   const { model, buffers, kernels, weights, team, words } = machine;
-  const { x, normed, logits, logitsStride } = buffers;
-
   // Any thread may have written the rows that asked.
   team.barrier();
-  const norm = weights.vector("output_norm");
-  for (let index = team.first(asked); index < team.end(asked); index++) {
-    const row = words[buffers.askedTable / 4 + index];
-    kernels.rmsNorm(
-      at(x, row, model.width),
-      norm,
-      model.width,
-      model.normEpsilon,
-      at(normed, index, model.width),
-    );
+  const normed = normalize(machine, weights.vector("output_norm"), asked, (index) => {
+    return words[buffers.askedTable / 4 + index];
+  });
+  const matrix = model.tiedOutput ? "token_embd" : "output";
+  weights.multiply(matrix, kernels, normed, asked, buffers.logits, buffers.logitsStride);
+}
+
+/** norm(x) of the rows (or of those that `rowOf` names), ready to be multiplied. */
+function normalize(
+  machine: Machine,
+  weight: Address,
+  rows: number,
+  rowOf?: (index: number) => number,
+): Input {
+  const { model, buffers, kernels, team } = machine;
+  const { x, normed } = buffers;
+  const { width, normEpsilon } = model;
+  const input = inputOf(machine, normed);
+  // The same rows as in the sum that made x: no barrier needed before.
+  const [first, end] = [team.firstRow(rows), team.endRow(rows)];
+  for (let index = first; index < end; index++) {
+    const from = at(x, rowOf?.(index) ?? index, width);
+    kernels.rmsNorm(from, weight, width, normEpsilon, at(normed, index, width));
+  }
+  if (isRounded(machine, width))
+    kernels.quantizeRows(normed, rows, width, first, end, 0, width, input.rounded, input.scales);
+  team.barrier();
+  return input;
+}
+
+/** Values ready to be multiplied, when each thread has written all rows of its `columnShare` or there was a barrier. */
+function prepare(machine: Machine, values: Address, rows: number, columns: number): Input {
+  const { kernels, team } = machine;
+  const input = inputOf(machine, values);
+  if (isRounded(machine, columns)) {
+    const { first, end } = columnShare(team, columns);
+    kernels.quantizeRows(values, rows, columns, 0, rows, first, end, input.rounded, input.scales);
   }
   team.barrier();
-  const matrix = model.tiedOutput ? "token_embd" : "output";
-  weights.multiply(matrix, kernels, normed, asked, logits, logitsStride);
+  return input;
+}
+
+/** x += W · input */
+function addProduct(machine: Machine, role: "attn_output" | "ffn_down", input: Input, rows: number): void {
+  const { model, buffers, kernels, weights, team } = machine;
+  const { x, projected, projectedStride } = buffers;
+  weights.multiply(role, kernels, input, rows, projected, projectedStride);
+  for (let row = team.firstRow(rows); row < team.endRow(rows); row++)
+    kernels.add(at(projected, row, projectedStride), at(x, row, model.width), model.width);
+}
+
+function isRounded(machine: Machine, columns: number): boolean {
+  return machine.quantized && columns % BLOCK_COLUMNS === 0;
+}
+
+function inputOf({ buffers }: Machine, x: Address): Input {
+  return { x, rounded: buffers.rounded, scales: buffers.roundedScales };
+}
+
+/** A thread's share of columns, in whole blocks. */
+function columnShare(team: Team, columns: number): { first: number; end: number } {
+  const blocks = Math.ceil(columns / BLOCK_COLUMNS);
+  return {
+    first: Math.min(columns, team.first(blocks) * BLOCK_COLUMNS),
+    end: Math.min(columns, team.end(blocks) * BLOCK_COLUMNS),
+  };
 }
 
 /** Address of a row of float32 values. */
-function at(address: number, row: number, stride: number): number {
+function at(address: Address, row: number, stride: number): Address {
   return address + row * stride * 4;
-}
-
-function rowTable(words: Uint32Array, buffers: Buffers, row: number): { blocks: number; position: number } {
-  const entry = buffers.rowTable / 4 + row * 2;
-  return { blocks: words[entry], position: words[entry + 1] };
 }

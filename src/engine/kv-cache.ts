@@ -1,49 +1,60 @@
 import { SluiceError } from "../errors.ts";
-import type { Address, AttentionShape } from "../kernels/types.ts";
+import { kvBytes } from "../kernels/kv-layout.ts";
+import type { Address, AttentionShape, KvType } from "../kernels/types.ts";
 import type { Hyperparameters } from "../model/types.ts";
 import type { Arena } from "./arena.ts";
 
 /** Positions in a block: the step in which a KV cache grows. */
-const BLOCK_POSITIONS = 64;
+export const BLOCK_POSITIONS = 64;
 
 /** Bytes of keys and values of one layer in a block. */
-function layerBytes(model: Hyperparameters, layer: number): number {
-  return 2 * model.layers[layer].kvHeads * BLOCK_POSITIONS * model.headSize * 4;
+function layerBytes(model: Hyperparameters, layer: number, type: KvType): number {
+  return 2 * model.layers[layer].kvHeads * BLOCK_POSITIONS * model.headSize * kvBytes(type);
 }
 
 /** Bytes of a block: 64 positions of every layer. */
-export function kvBlockBytes(model: Hyperparameters): number {
-  return model.layers.reduce((sum, _, layer) => sum + layerBytes(model, layer), 0);
+export function kvBlockBytes(model: Hyperparameters, type: KvType): number {
+  return model.layers.reduce((sum, _, layer) => sum + layerBytes(model, layer, type), 0);
 }
 
-export function attentionShape(model: Hyperparameters, layer: number): AttentionShape {
-  const { heads, kvHeads } = model.layers[layer];
+/** Of each layer. */
+export function attentionShapes(model: Hyperparameters, kvType: KvType): AttentionShape[] {
   let layerOffset = 0;
-  for (let before = 0; before < layer; before++) layerOffset += layerBytes(model, before);
-  return { heads, kvHeads, headSize: model.headSize, blockPositions: BLOCK_POSITIONS, layerOffset };
+  return model.layers.map(({ heads, kvHeads }, layer) => {
+    const shape = {
+      heads,
+      kvHeads,
+      headSize: model.headSize,
+      kvType,
+      blockPositions: BLOCK_POSITIONS,
+      layerOffset,
+    };
+    layerOffset += layerBytes(model, layer, kvType);
+    return shape;
+  });
 }
 
 /** Blocks of KV cache for all sequences of an engine; those given back are used again. */
 export class KvPool {
   readonly #arena: Arena;
-  readonly #model: Hyperparameters;
+  readonly #blockBytes: number;
   readonly #free: Address[] = [];
 
-  constructor(arena: Arena, model: Hyperparameters) {
+  constructor(arena: Arena, model: Hyperparameters, type: KvType) {
     this.#arena = arena;
-    this.#model = model;
+    this.#blockBytes = kvBlockBytes(model, type);
   }
 
   createSequence(contextLength: number): Sequence {
     const capacity = Math.ceil(contextLength / BLOCK_POSITIONS);
-    return new Sequence(this, this.#arena, this.#arena.allocate(capacity * 4), kvBlockBytes(this.#model));
+    return new Sequence(this, this.#arena, this.#arena.allocate(capacity * 4), this.#blockBytes);
   }
 
   take(): Address {
     const free = this.#free.pop();
     if (free !== undefined) return free;
     try {
-      return this.#arena.allocate(kvBlockBytes(this.#model));
+      return this.#arena.allocate(this.#blockBytes);
     } catch (cause) {
       throw new SluiceError("context-full", "the KV cache cannot grow any further", {
         next: "Start a new conversation, or use a shorter context (-c).",

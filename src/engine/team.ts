@@ -20,6 +20,15 @@ export class Team {
     return Math.floor((count * (this.thread + 1)) / this.#control.threads);
   }
 
+  /** This thread's share of the rows of a sweep: whole tiles of four, for `quantizeRows` packs these together. */
+  firstRow(rows: number): number {
+    return Math.min(rows, 4 * this.first(Math.ceil(rows / 4)));
+  }
+
+  endRow(rows: number): number {
+    return Math.min(rows, 4 * this.end(Math.ceil(rows / 4)));
+  }
+
   /** What every thread wrote before it, every thread may read after it. */
   barrier(): void {
     this.#control.barrier();

@@ -5,6 +5,13 @@ import type { PartCursor } from "../stream/part-cursor.ts";
 import type { Part } from "../stream/sweep-plan.ts";
 import type { Team } from "./team.ts";
 
+/** What a matrix is multiplied with: (rows, columns) as float32, and rounded as `Kernels.quantizeRows` leaves it. */
+export interface Input {
+  readonly x: Address;
+  readonly rounded: Address;
+  readonly scales: Address;
+}
+
 /** The weights of a sweep as the forward pass sees them: asked for by name, in the order in which they stream by. */
 export class Weights {
   readonly #cursor: PartCursor;
@@ -24,10 +31,16 @@ export class Weights {
   /**
    * y = W x for each row of x, this thread's share of every chunk as it arrives, then a barrier.
    *
-   * @param x (rows, columns)
    * @param y (rows, yStride)
    */
-  multiply(role: TensorRole, kernels: Kernels, x: Address, rows: number, y: Address, yStride: number): void {
+  multiply(
+    role: TensorRole,
+    kernels: Kernels,
+    { x, rounded, scales }: Input,
+    rows: number,
+    y: Address,
+    yStride: number,
+  ): void {
     for (;;) {
       const part = this.#next(role);
       const first = this.#team.first(part.panels);
@@ -35,7 +48,7 @@ export class Weights {
       const panels = this.#cursor.address + first * part.panelBytes;
       const to = y + (part.firstPanel + first) * PANEL_ROWS * 4;
       if (part.dtype === "f32") kernels.matmulF32(panels, count, part.columns, x, rows, to, yStride);
-      else kernels.matmulQ8(panels, count, part.columns, x, rows, to, yStride);
+      else kernels.matmulQ8(panels, count, part.columns, rounded, scales, rows, to, yStride);
       if (part.firstPanel + part.panels === part.tensorPanels) break;
     }
     this.#team.barrier();

@@ -1,6 +1,9 @@
-import { halfToFloatTable } from "../quant/half.ts";
+import { f32ToF16, halfToFloatTable } from "../quant/half.ts";
 import { BLOCK_COLUMNS, PANEL_ROWS, panelBytes, Q8_BLOCK_BYTES, Q8_QUADS_BYTES } from "../store/panel.ts";
+import { kvBytes, valueDistance } from "./kv-layout.ts";
 import type { AttentionShape, Kernels } from "./types.ts";
+
+const LARGEST_INT16 = 32767;
 
 /**
  * The kernels in plain TypeScript: sums in float64, results in float32.
@@ -10,6 +13,7 @@ import type { AttentionShape, Kernels } from "./types.ts";
 export function createReferenceKernels(buffer: ArrayBufferLike): Kernels {
   const f32 = new Float32Array(buffer);
   const i8 = new Int8Array(buffer);
+  const i16 = new Int16Array(buffer);
   const u16 = new Uint16Array(buffer);
   const u32 = new Uint32Array(buffer);
   const halves = halfToFloatTable();
@@ -41,25 +45,44 @@ export function createReferenceKernels(buffer: ArrayBufferLike): Kernels {
       }
     },
 
-    matmulQ8(panels, count, columns, x, rows, y, yStride) {
-      const bytes = panelBytes("q8", columns);
+    quantizeRows(x, rows, columns, firstRow, endRow, firstColumn, endColumn, q, scales) {
+      for (let row = firstRow; row < endRow; row++) {
+        const { start, lanes, lane } = tileOf(row, rows);
+        for (let first = firstColumn; first < endColumn; first += BLOCK_COLUMNS) {
+          const from = x / 4 + row * columns + first;
+          let largest = 0;
+          for (let i = 0; i < BLOCK_COLUMNS; i++) largest = Math.max(largest, Math.abs(f32[from + i]));
+          const block = (start * columns) / BLOCK_COLUMNS + (first / BLOCK_COLUMNS) * lanes + lane;
+          f32[scales / 4 + block] = largest / LARGEST_INT16;
+          const inverse = largest > 0 ? Math.fround(LARGEST_INT16 / largest) : 0;
+          for (let i = 0; i < BLOCK_COLUMNS; i++) {
+            const quad = start * columns + (first + i - (i % 4)) * lanes + lane * 4 + (i % 4);
+            i16[q / 2 + quad] = roundHalfEven(Math.fround(f32[from + i] * inverse));
+          }
+        }
+      }
+    },
+
+    matmulQ8(panels, count, columns, q, scales, rows, y, yStride) {
+      const blocks = columns / BLOCK_COLUMNS;
       for (let panel = 0; panel < count; panel++) {
-        const weights = panels + panel * bytes;
+        const weights = panels + panel * panelBytes("q8", columns);
         for (let row = 0; row < rows; row++) {
-          const to = y / 4 + row * yStride + panel * PANEL_ROWS;
-          for (let lane = 0; lane < PANEL_ROWS; lane++) {
+          const { start, lanes, lane } = tileOf(row, rows);
+          for (let panelRow = 0; panelRow < PANEL_ROWS; panelRow++) {
             let sum = 0;
-            let v = x / 4 + row * columns;
-            for (let block = 0; block < columns / BLOCK_COLUMNS; block++) {
-              let w = weights + block * Q8_BLOCK_BYTES + lane * 4;
-              const scale = u16[(weights + block * Q8_BLOCK_BYTES + Q8_QUADS_BYTES) / 2 + lane];
-              let blockSum = 0;
-              for (let quad = 0; quad < BLOCK_COLUMNS / 4; quad++, v += 4, w += 16)
-                blockSum +=
-                  i8[w] * f32[v] + i8[w + 1] * f32[v + 1] + i8[w + 2] * f32[v + 2] + i8[w + 3] * f32[v + 3];
-              sum += blockSum * halves[scale];
+            for (let block = 0; block < blocks; block++) {
+              const w = weights + block * Q8_BLOCK_BYTES;
+              let dot = 0;
+              for (let quad = 0; quad < BLOCK_COLUMNS / 4; quad++) {
+                const from = w + quad * 16 + panelRow * 4;
+                const x = q / 2 + start * columns + (block * BLOCK_COLUMNS + quad * 4) * lanes + lane * 4;
+                for (let i = 0; i < 4; i++) dot += i8[from + i] * i16[x + i];
+              }
+              const scale = halves[u16[(w + Q8_QUADS_BYTES) / 2 + panelRow]];
+              sum += dot * scale * f32[scales / 4 + start * blocks + block * lanes + lane];
             }
-            f32[to + lane] = sum;
+            f32[y / 4 + row * yStride + panel * PANEL_ROWS + panelRow] = sum;
           }
         }
       }
@@ -101,20 +124,26 @@ export function createReferenceKernels(buffer: ArrayBufferLike): Kernels {
     },
 
     storeKv(keys, values, shape, blocks, position) {
-      const { kvHeads, headSize } = shape;
+      const { kvHeads, headSize, kvType } = shape;
       for (let head = 0; head < kvHeads; head++) {
         const from = head * headSize;
-        const key = keyAddress(shape, blocks, head, position) / 4;
+        const key = keyIndex(shape, blocks, head, position);
         const value = key + valueDistance(shape);
         for (let i = 0; i < headSize; i++) {
-          f32[key + i] = f32[keys / 4 + from + i];
-          f32[value + i] = f32[values / 4 + from + i];
+          if (kvType === "f32") {
+            f32[key + i] = f32[keys / 4 + from + i];
+            f32[value + i] = f32[values / 4 + from + i];
+          } else {
+            u16[key + i] = f32ToF16(f32[keys / 4 + from + i]);
+            u16[value + i] = f32ToF16(f32[values / 4 + from + i]);
+          }
         }
       }
     },
 
-    attention(q, shape, blocks, position, firstHead, endHead, out) {
-      const { heads, kvHeads, headSize, blockPositions } = shape;
+    attention(q, shape, blocks, position, firstHead, endHead, _scratch, out) {
+      const { heads, kvHeads, headSize, blockPositions, kvType } = shape;
+      const kv = (index: number) => (kvType === "f32" ? f32[index] : halves[u16[index]]);
       const scale = 1 / Math.sqrt(headSize);
       const scores = new Float64Array(blockPositions);
       const sums = new Float64Array(headSize);
@@ -126,12 +155,12 @@ export function createReferenceKernels(buffer: ArrayBufferLike): Kernels {
         sums.fill(0);
         for (let first = 0; first <= position; first += blockPositions) {
           const count = Math.min(blockPositions, position + 1 - first);
-          const key = keyAddress(shape, blocks, kvHead, first) / 4;
+          const key = keyIndex(shape, blocks, kvHead, first);
           const value = key + valueDistance(shape);
           let blockMaximum = maximum;
           for (let p = 0; p < count; p++) {
             let dot = 0;
-            for (let i = 0; i < headSize; i++) dot += f32[query + i] * f32[key + p * headSize + i];
+            for (let i = 0; i < headSize; i++) dot += f32[query + i] * kv(key + p * headSize + i);
             scores[p] = dot * scale;
             if (scores[p] > blockMaximum) blockMaximum = scores[p];
           }
@@ -143,7 +172,7 @@ export function createReferenceKernels(buffer: ArrayBufferLike): Kernels {
           for (let p = 0; p < count; p++) {
             const weight = Math.exp(scores[p] - maximum);
             total += weight;
-            for (let i = 0; i < headSize; i++) sums[i] += weight * f32[value + p * headSize + i];
+            for (let i = 0; i < headSize; i++) sums[i] += weight * kv(value + p * headSize + i);
           }
         }
         for (let i = 0; i < headSize; i++) f32[out / 4 + head * headSize + i] = sums[i] / total;
@@ -151,15 +180,23 @@ export function createReferenceKernels(buffer: ArrayBufferLike): Kernels {
     },
   };
 
-  function keyAddress(shape: AttentionShape, blocks: number, kvHead: number, position: number): number {
-    const { headSize, blockPositions } = shape;
+  /** Index of a head's first key at a position, counted in values of its type. */
+  function keyIndex(shape: AttentionShape, blocks: number, kvHead: number, position: number): number {
+    const { headSize, blockPositions, layerOffset, kvType } = shape;
     const within = position % blockPositions;
     const block = u32[blocks / 4 + (position - within) / blockPositions];
-    return block + shape.layerOffset + (kvHead * blockPositions + within) * headSize * 4;
+    return (block + layerOffset) / kvBytes(kvType) + (kvHead * blockPositions + within) * headSize;
   }
 }
 
-/** Float32 values from a key to the value of the same head and position. */
-function valueDistance(shape: AttentionShape): number {
-  return shape.kvHeads * shape.blockPositions * shape.headSize;
+/** Which tile of four rows a row lies in, or that it lies alone. */
+function tileOf(row: number, rows: number): { start: number; lanes: number; lane: number } {
+  const tile = row - (row % 4);
+  return tile + 4 <= rows ? { start: tile, lanes: 4, lane: row - tile } : { start: row, lanes: 1, lane: 0 };
+}
+
+function roundHalfEven(value: number): number {
+  const floor = Math.floor(value);
+  const rest = value - floor;
+  return rest < 0.5 || (rest === 0.5 && floor % 2 === 0) ? floor : floor + 1;
 }

@@ -1,20 +1,24 @@
 /** Byte address in the engine's memory. */
 export type Address = number;
 
+/** How keys and values are kept. */
+export type KvType = "f16" | "f32";
+
 /** The shape of one layer's attention and where its keys and values lie. */
 export interface AttentionShape {
   readonly heads: number;
   readonly kvHeads: number;
   readonly headSize: number;
+  readonly kvType: KvType;
   /** Positions in a KV block. */
   readonly blockPositions: number;
-  /** Where this layer's keys begin in a block: (kvHeads, blockPositions, headSize) float32; its values follow. */
+  /** Where this layer's keys begin in a block: (kvHeads, blockPositions, headSize); its values follow. */
   readonly layerOffset: number;
 }
 
 /**
- * The arithmetic of a transformer, over one shared memory that both sides address by bytes. All activations are
- * float32. Matrices of activations are row-major, a row for each token.
+ * The arithmetic of a transformer, over one shared memory that both sides address by bytes. Activations are float32,
+ * row-major, a row for each token; for products with quantized weights they are rounded to int16 first.
  *
  * `createReferenceKernels` is the plain, readable one that others are held against.
  */
@@ -36,12 +40,37 @@ export interface Kernels {
     yStride: number,
   ): void;
 
-  /** The same for a q8 matrix; weights become float32 exactly, activations are not rounded. */
+  /**
+   * Round activations to int16 with a scale per row and block of 32 columns: the largest value of the block becomes
+   * 32767. Rows [firstRow, endRow) and columns [firstColumn, endColumn) of them; cut at multiples of 4 rows and
+   * 32 columns.
+   *
+   * Rows lie in tiles of four as long as there are four of them: for each four columns the four rows' values, for each
+   * block the four rows' scales. Rows that are left over lie one after the other.
+   *
+   * @param x (rows, columns)
+   * @param q (rows, columns) int16
+   * @param scales (rows, columns / 32)
+   */
+  quantizeRows(
+    x: Address,
+    rows: number,
+    columns: number,
+    firstRow: number,
+    endRow: number,
+    firstColumn: number,
+    endColumn: number,
+    q: Address,
+    scales: Address,
+  ): void;
+
+  /** y = W x for some panels of a q8 matrix, with x as `quantizeRows` leaves it. y as in `matmulF32`. */
   matmulQ8(
     panels: Address,
     count: number,
     columns: number,
-    x: Address,
+    q: Address,
+    scales: Address,
     rows: number,
     y: Address,
     yStride: number,
@@ -81,6 +110,7 @@ export interface Kernels {
    *
    * @param q (heads, headSize)
    * @param blocks table of uint32 addresses of the sequence's KV blocks
+   * @param scratch room for a block of scores, of this thread alone
    * @param out (heads, headSize)
    */
   attention(
@@ -90,6 +120,7 @@ export interface Kernels {
     position: number,
     firstHead: number,
     endHead: number,
+    scratch: Address,
     out: Address,
   ): void;
 }

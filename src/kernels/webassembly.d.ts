@@ -5,4 +5,11 @@ declare namespace WebAssembly {
     readonly buffer: SharedArrayBuffer;
     grow(pages: number): number;
   }
+  class Module {
+    constructor(bytes: Uint8Array);
+  }
+  class Instance {
+    constructor(module: Module, imports: { env: { memory: Memory } });
+    readonly exports: Record<string, unknown>;
+  }
 }

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, it } from "vitest";
+import { DTYPES } from "../../src/store/types.ts";
 import { allLogits, fileLogits, modelFolder, nmse } from "./model-fixture.ts";
 
 const ids = [5, 100, 7, 250, 31, 5, 5, 199, 64, 1, 2, 3, 90, 91, 92, 93, 94, 95, 96, 97, 98];
@@ -23,16 +24,17 @@ describe("logits against the reference transformer", () => {
     const got = await allLogits(model, ids);
     await model.close();
     expect(got).toHaveLength(ids.length);
-    expect(nmse(got, fileLogits(path, ids))).toBeLessThan(1e-12);
+    expect(nmse(got, fileLogits(path, ids))).toBeLessThan(1e-11);
   });
 
+  // What remains is float16 keys and values, and activations of 16 bits.
   it("q8 keeps the weights of q8_0, compressed or not", async () => {
     const path = models.make();
     const want = fileLogits(path, ids);
     for (const compression of ["none", "lz4"] as const) {
       const model = await models.open(path, { dtype: "q8", compression });
       expect(model.manifest.layers[0].tensors[1].dtype).toBe("q8");
-      expect(nmse(await allLogits(model, ids), want)).toBeLessThan(1e-12);
+      expect(nmse(await allLogits(model, ids), want)).toBeLessThan(1e-6);
       await model.close();
     }
   });
@@ -48,12 +50,14 @@ describe("logits against the reference transformer", () => {
 
   it("are the same to the bit with any number of threads", async () => {
     const path = models.make({ layers: 8, kvHeads: 1 });
-    const runs = [];
-    for (const threads of [1, 2, 3, 5]) {
-      const model = await models.open(path, { threads });
-      runs.push(await allLogits(model, ids));
-      await model.close();
+    for (const dtype of DTYPES) {
+      const runs = [];
+      for (const threads of [1, 2, 3, 5]) {
+        const model = await models.open(path, { dtype, threads });
+        runs.push(await allLogits(model, ids));
+        await model.close();
+      }
+      for (const run of runs.slice(1)) expect(nmse(run, runs[0])).toBe(0);
     }
-    for (const run of runs.slice(1)) expect(run).toEqual(runs[0]);
   });
 });

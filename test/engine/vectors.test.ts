@@ -47,7 +47,7 @@ describe.runIf(existsSync(vectors))("stories260K", () => {
     const path = join(vectors, "stories260K", entry.model);
     const model = await models.open(path);
     const got = await allLogits(model, entry.tokens);
-    expect(nmse(got, fileLogits(path, entry.tokens))).toBeLessThan(1e-11);
+    expect(nmse(got, fileLogits(path, entry.tokens))).toBeLessThan(2e-11);
     const llama = floatRows(path.replace(".gguf", ".logits.f32.bin"), entry.n_vocab);
     // llama.cpp rounds activations to 8 bits for quantized weights.
     expect(nmse(got, llama)).toBeLessThan(/f32|F16/.test(entry.model) ? 1e-5 : 5e-3);
@@ -78,7 +78,7 @@ describe.runIf(existsSync(vectors))("the 8-layer smollm3 in many types", () => {
       const model = await models.open(path, { dtype });
       const got = await allLogits(model, tokens);
       await model.close();
-      expect(nmse(got, exact)).toBeLessThan(1e-11);
+      expect(nmse(got, exact)).toBeLessThan(dtype === "f32" ? 1e-11 : 1e-6);
       expect(nmse(got, llama)).toBeLessThan(1.05 * tolerance.nmse_f32activations_vs_llamacpp);
     }
   });

@@ -1,0 +1,26 @@
+// @ts-check
+/** The build: TypeScript by tsc, the kernels by AssemblyScript. Both go to dist/. */
+import { spawnSync } from "node:child_process";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = dirname(import.meta.dirname);
+const require = createRequire(import.meta.url);
+const tsc = join(dirname(require.resolve("typescript/package.json")), "bin/tsc");
+const asc = join(dirname(fileURLToPath(import.meta.resolve("assemblyscript"))), "../bin/asc.js");
+
+/** @param {string[]} command */
+function run(...command) {
+  const { status } = spawnSync(process.execPath, command, { cwd: root, stdio: "inherit" });
+  if (status !== 0) process.exitCode = 1;
+}
+
+run(tsc, "-p", "tsconfig.build.json");
+run(
+  asc,
+  "src/kernels/wasm/index.as.ts",
+  ...["--outFile", "dist/kernels/kernels.wasm", "-O3", "--noAssert", "--runtime", "stub"],
+  ...["--importMemory", "--sharedMemory", "--initialMemory", "1", "--maximumMemory", "65536"],
+  ...["--enable", "simd,threads"],
+);

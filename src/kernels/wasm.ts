@@ -1,0 +1,103 @@
+import { readFileSync } from "node:fs";
+import { kvBytes, valueDistance } from "./kv-layout.ts";
+import type { Address, AttentionShape, Kernels } from "./types.ts";
+
+/** What src/kernels/wasm exports. */
+interface Exports {
+  readonly matmulF32: Kernels["matmulF32"];
+  readonly matmulQ8: Kernels["matmulQ8"];
+  readonly rmsNorm: Kernels["rmsNorm"];
+  readonly add: Kernels["add"];
+  readonly swiglu: Kernels["swiglu"];
+  readonly rope: Kernels["rope"];
+  readonly quantizeRows: Kernels["quantizeRows"];
+  matvecQ8(panels: Address, count: number, columns: number, q: Address, scales: Address, y: Address): void;
+  storeHalves(x: Address, count: number, to: Address): void;
+  readonly attentionF32: AttendHead;
+  readonly attentionF16: AttendHead;
+}
+
+type AttendHead = (
+  q: Address,
+  headSize: number,
+  blocks: Address,
+  blockPositions: number,
+  keyOffset: number,
+  valueOffset: number,
+  position: number,
+  scores: Address,
+  out: Address,
+) => void;
+
+/** The compiled kernels, to be shared between threads. */
+export function compileKernels(): WebAssembly.Module {
+  return new WebAssembly.Module(readFileSync(new URL("./kernels.wasm", import.meta.url)));
+}
+
+/** The kernels in WebAssembly (AssemblyScript in src/kernels/wasm), with SIMD. They follow the memory as it grows. */
+export function createWasmKernels(module: WebAssembly.Module, memory: WebAssembly.Memory): Kernels {
+  const wasm = new WebAssembly.Instance(module, { env: { memory } }).exports as unknown as Exports;
+  let f32 = new Float32Array(memory.buffer);
+  let u32 = new Uint32Array(memory.buffer);
+
+  return {
+    matmulF32: wasm.matmulF32,
+    rmsNorm: wasm.rmsNorm,
+    add: wasm.add,
+    swiglu: wasm.swiglu,
+    rope: wasm.rope,
+    quantizeRows: wasm.quantizeRows,
+
+    matmulQ8(panels, count, columns, q, scales, rows, y, yStride) {
+      const tiled = rows - (rows % 4);
+      if (tiled > 0) wasm.matmulQ8(panels, count, columns, q, scales, tiled, y, yStride);
+      for (let row = tiled; row < rows; row++) {
+        const rowScales = scales + (row * columns) / 8;
+        wasm.matvecQ8(panels, count, columns, q + row * columns * 2, rowScales, y + row * yStride * 4);
+      }
+    },
+
+    storeKv(keys, values, shape, blocks, position) {
+      if (f32.buffer !== memory.buffer) {
+        f32 = new Float32Array(memory.buffer);
+        u32 = new Uint32Array(memory.buffer);
+      }
+      const { headSize, blockPositions, kvType } = shape;
+      const within = position % blockPositions;
+      const block = u32[blocks / 4 + (position - within) / blockPositions];
+      const bytes = kvBytes(kvType);
+      for (let head = 0; head < shape.kvHeads; head++) {
+        const key = block + keyOffset(shape, head) + within * headSize * bytes;
+        const value = key + valueDistance(shape) * bytes;
+        const from = head * headSize * 4;
+        if (kvType === "f16") {
+          wasm.storeHalves(keys + from, headSize, key);
+          wasm.storeHalves(values + from, headSize, value);
+        } else {
+          f32.copyWithin(key / 4, (keys + from) / 4, (keys + from) / 4 + headSize);
+          f32.copyWithin(value / 4, (values + from) / 4, (values + from) / 4 + headSize);
+        }
+      }
+    },
+
+    attention(q, shape, blocks, position, firstHead, endHead, scratch, out) {
+      const { heads, kvHeads, headSize, blockPositions, kvType } = shape;
+      const attend = kvType === "f16" ? wasm.attentionF16 : wasm.attentionF32;
+      const valueOffset = valueDistance(shape) * kvBytes(kvType);
+      for (let head = firstHead; head < endHead; head++) {
+        const key = keyOffset(shape, Math.floor((head * kvHeads) / heads));
+        const value = key + valueOffset;
+        const at = head * headSize * 4;
+        attend(q + at, headSize, blocks, blockPositions, key, value, position, scratch, out + at);
+      }
+    },
+  };
+}
+
+/** Where a head's keys begin in a block. */
+function keyOffset(
+  { layerOffset, blockPositions, headSize, kvType }: AttentionShape,
+  kvHead: number,
+): number {
+  return layerOffset + kvHead * blockPositions * headSize * kvBytes(kvType);
+}

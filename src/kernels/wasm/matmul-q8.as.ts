@@ -1,0 +1,162 @@
+/**
+ * Products with q8 panels: y = W x, with x as int16 (see q16.as.ts).
+ *
+ * A quad of a panel is four rows × four columns of int8. Widened to int16 and multiplied with four columns of x, it
+ * gives two sums of two products for each row; over a block of 32 columns these add up in int32 without loss
+ * (32 × 127 × 32767 < 2^27), and then take the scales of block and row.
+ */
+import { anyHalvesToFloats } from "./half.as";
+import { BLOCK, Q8_BLOCK_BYTES, Q8_QUADS_BYTES, ROW_BLOCK } from "./layout.as";
+
+/**
+ * One row of x: as fast as the weights come from memory.
+ *
+ * @param q (columns) int16
+ * @param scales (columns / 32)
+ * @param y (4 × count)
+ */
+export function matvecQ8(panels: usize, count: i32, columns: i32, q: usize, scales: usize, y: usize): void {
+  const panelBytes = <usize>(columns / BLOCK) * Q8_BLOCK_BYTES;
+  for (const end = panels + <usize>count * panelBytes; panels < end; panels += panelBytes, y += 16)
+    onePanelOneRow(panels, panelBytes, q, scales, y);
+}
+
+/**
+ * Tiles of four rows of x.
+ *
+ * @param rows a multiple of four
+ * @param y (rows, yStride)
+ */
+export function matmulQ8(
+  panels: usize,
+  count: i32,
+  columns: i32,
+  q: usize,
+  scales: usize,
+  rows: i32,
+  y: usize,
+  yStride: i32,
+): void {
+  const blocks = <usize>(columns / BLOCK);
+  const panelBytes = blocks * Q8_BLOCK_BYTES;
+  const yBytes = <usize>yStride * 4;
+  for (let first = 0; first < rows; first += ROW_BLOCK) {
+    const end = min(first + ROW_BLOCK, rows);
+    for (let panel = 0; panel < count; panel++) {
+      const w = panels + <usize>panel * panelBytes;
+      for (let row = first; row < end; row += 4)
+        onePanelFourRows(
+          w,
+          panelBytes,
+          q + <usize>row * <usize>columns * 2,
+          scales + <usize>row * blocks * 4,
+          y + <usize>panel * 16 + <usize>row * yBytes,
+          yBytes,
+        );
+    }
+  }
+}
+
+/** Products of rows 0 and 1 of a quad with four columns of x (twice over in a vector): two int32 for each row. */
+// @ts-expect-error: decorators of AssemblyScript
+@inline
+function rows01(w: usize, x: v128): v128 {
+  return i32x4.dot_i16x8_s(v128.load8x8_s(w), x);
+}
+
+/** The same for rows 2 and 3. */
+// @ts-expect-error: decorators of AssemblyScript
+@inline
+function rows23(w: usize, x: v128): v128 {
+  return i32x4.dot_i16x8_s(v128.load8x8_s(w, 8), x);
+}
+
+/** Add up the pairs: one float32 for each of the four rows. */
+// @ts-expect-error: decorators of AssemblyScript
+@inline
+function sumPairs(a: v128, b: v128): v128 {
+  const even = v128.shuffle<i32>(a, b, 0, 2, 4, 6);
+  const odd = v128.shuffle<i32>(a, b, 1, 3, 5, 7);
+  return f32x4.convert_i32x4_s(i32x4.add(even, odd));
+}
+
+// @ts-expect-error: decorators of AssemblyScript
+@inline
+function onePanelOneRow(w: usize, panelBytes: usize, q: usize, scales: usize, y: usize): void {
+  let sum = f32x4.splat(0);
+  for (const end = w + panelBytes; w < end; w += Q8_BLOCK_BYTES) {
+    let x = v128.load64_splat(q);
+    let a = rows01(w, x);
+    let b = rows23(w, x);
+    x = v128.load64_splat(q, 8);
+    a = i32x4.add(a, rows01(w + 16, x));
+    b = i32x4.add(b, rows23(w + 16, x));
+    x = v128.load64_splat(q, 16);
+    a = i32x4.add(a, rows01(w + 32, x));
+    b = i32x4.add(b, rows23(w + 32, x));
+    x = v128.load64_splat(q, 24);
+    a = i32x4.add(a, rows01(w + 48, x));
+    b = i32x4.add(b, rows23(w + 48, x));
+    x = v128.load64_splat(q, 32);
+    a = i32x4.add(a, rows01(w + 64, x));
+    b = i32x4.add(b, rows23(w + 64, x));
+    x = v128.load64_splat(q, 40);
+    a = i32x4.add(a, rows01(w + 80, x));
+    b = i32x4.add(b, rows23(w + 80, x));
+    x = v128.load64_splat(q, 48);
+    a = i32x4.add(a, rows01(w + 96, x));
+    b = i32x4.add(b, rows23(w + 96, x));
+    x = v128.load64_splat(q, 56);
+    a = i32x4.add(a, rows01(w + 112, x));
+    b = i32x4.add(b, rows23(w + 112, x));
+    const scale = f32x4.mul(anyHalvesToFloats(v128.load64_zero(w, Q8_QUADS_BYTES)), v128.load32_splat(scales));
+    sum = f32x4.add(sum, f32x4.mul(sumPairs(a, b), scale));
+    q += 64;
+    scales += 4;
+  }
+  v128.store(y, sum);
+}
+
+function onePanelFourRows(w: usize, panelBytes: usize, q: usize, scales: usize, y: usize, yBytes: usize): void {
+  let sum0 = f32x4.splat(0);
+  let sum1 = sum0;
+  let sum2 = sum0;
+  let sum3 = sum0;
+  for (const end = w + panelBytes; w < end; ) {
+    let a0 = i32x4.splat(0);
+    let a1 = a0;
+    let a2 = a0;
+    let a3 = a0;
+    let b0 = a0;
+    let b1 = a0;
+    let b2 = a0;
+    let b3 = a0;
+    for (const quads = w + Q8_QUADS_BYTES; w < quads; w += 16, q += 32) {
+      const upper = v128.load8x8_s(w);
+      const lower = v128.load8x8_s(w, 8);
+      let x = v128.load64_splat(q);
+      a0 = i32x4.add(a0, i32x4.dot_i16x8_s(upper, x));
+      b0 = i32x4.add(b0, i32x4.dot_i16x8_s(lower, x));
+      x = v128.load64_splat(q, 8);
+      a1 = i32x4.add(a1, i32x4.dot_i16x8_s(upper, x));
+      b1 = i32x4.add(b1, i32x4.dot_i16x8_s(lower, x));
+      x = v128.load64_splat(q, 16);
+      a2 = i32x4.add(a2, i32x4.dot_i16x8_s(upper, x));
+      b2 = i32x4.add(b2, i32x4.dot_i16x8_s(lower, x));
+      x = v128.load64_splat(q, 24);
+      a3 = i32x4.add(a3, i32x4.dot_i16x8_s(upper, x));
+      b3 = i32x4.add(b3, i32x4.dot_i16x8_s(lower, x));
+    }
+    const scale = anyHalvesToFloats(v128.load64_zero(w));
+    sum0 = f32x4.add(sum0, f32x4.mul(sumPairs(a0, b0), f32x4.mul(scale, v128.load32_splat(scales))));
+    sum1 = f32x4.add(sum1, f32x4.mul(sumPairs(a1, b1), f32x4.mul(scale, v128.load32_splat(scales, 4))));
+    sum2 = f32x4.add(sum2, f32x4.mul(sumPairs(a2, b2), f32x4.mul(scale, v128.load32_splat(scales, 8))));
+    sum3 = f32x4.add(sum3, f32x4.mul(sumPairs(a3, b3), f32x4.mul(scale, v128.load32_splat(scales, 12))));
+    w += 8;
+    scales += 16;
+  }
+  v128.store(y, sum0);
+  v128.store(y + yBytes, sum1);
+  v128.store(y + 2 * yBytes, sum2);
+  v128.store(y + 3 * yBytes, sum3);
+}

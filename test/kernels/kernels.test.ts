@@ -1,0 +1,276 @@
+import { describe, expect, it } from "vitest";
+import { createReferenceKernels } from "../../src/kernels/reference.ts";
+import type { KvType } from "../../src/kernels/types.ts";
+import { compileKernels, createWasmKernels } from "../../src/kernels/wasm.ts";
+import { f16ToF32 } from "../../src/quant/half.ts";
+import { blockFormat } from "../../src/quant/index.ts";
+import { quantizeQ8_0 } from "../../src/quant/q8_0.ts";
+import { packPanelsF32, packPanelsQ8, panelBytes, panelCount } from "../../src/store/panel.ts";
+import { randomFloats, seeded } from "../random.ts";
+
+const PAGE = 65536;
+const wasmModule = compileKernels();
+const FACTORIES = {
+  reference: (memory: WebAssembly.Memory) => createReferenceKernels(memory.buffer),
+  wasm: (memory: WebAssembly.Memory) => createWasmKernels(wasmModule, memory),
+};
+
+/** A memory to compute in, with a bump allocator. */
+function machine(which: keyof typeof FACTORIES) {
+  const memory = new WebAssembly.Memory({ initial: 64, maximum: 64, shared: true });
+  let used = 64;
+  const place = (data: Float32Array | Uint8Array | Uint32Array) => {
+    const address = used;
+    new Uint8Array(memory.buffer, address, data.byteLength).set(
+      new Uint8Array(data.buffer, data.byteOffset, data.byteLength),
+    );
+    used = Math.ceil((used + data.byteLength) / 64) * 64;
+    if (used > 64 * PAGE) throw new Error("the test needs more memory");
+    return address;
+  };
+  const floats = (address: number, length: number) =>
+    new Float32Array(memory.buffer, address, length).slice();
+  return { kernels: FACTORIES[which](memory), place, floats };
+}
+
+/** A q8 matrix: its panels, and the weights that they stand for. */
+function q8Matrix(rows: number, columns: number, random: () => number) {
+  const blocks = new Uint8Array((rows * columns * 34) / 32);
+  quantizeQ8_0(randomFloats(rows * columns, random), blocks, rows * columns);
+  const weights = new Float32Array(rows * columns);
+  blockFormat("q8_0").dequantize(blocks, weights, weights.length);
+  const panels = new Uint8Array(panelCount(rows) * panelBytes("q8", columns));
+  packPanelsQ8(blocks, rows, columns, panels);
+  return { panels, weights };
+}
+
+function product(w: Float32Array, x: Float32Array, rows: number, columns: number, row: number): number[] {
+  return Array.from({ length: rows }, (_, r) => {
+    let sum = 0;
+    for (let c = 0; c < columns; c++) sum += w[r * columns + c] * x[row * columns + c];
+    return sum;
+  });
+}
+
+/** Root mean square of the differences relative to that of what is right. */
+function relativeError(got: ArrayLike<number>, want: readonly number[]): number {
+  let error = 0;
+  let power = 0;
+  for (const [i, value] of want.entries()) {
+    error += (got[i] - value) ** 2;
+    power += value ** 2;
+  }
+  return Math.sqrt(error / power);
+}
+
+describe.each(Object.keys(FACTORIES) as (keyof typeof FACTORIES)[])("%s kernels", (which) => {
+  const random = seeded(1);
+
+  it.each([
+    [1, 1, 1],
+    [4, 32, 1],
+    [7, 5, 3],
+    [64, 172, 2],
+    [33, 96, 5],
+    [9, 2048, 70],
+  ])("f32 product: %i x %i with %i rows", (rows, columns, count) => {
+    const { kernels, place, floats } = machine(which);
+    const w = randomFloats(rows * columns, random);
+    const x = randomFloats(count * columns, random);
+    const panels = new Float32Array(panelCount(rows) * 4 * columns).fill(9);
+    packPanelsF32(w, rows, columns, panels);
+    const stride = panelCount(rows) * 4;
+    const y = place(new Float32Array(count * stride));
+    kernels.matmulF32(place(panels), panelCount(rows), columns, place(x), count, y, stride);
+    for (let row = 0; row < count; row++) {
+      const got = floats(y + row * stride * 4, stride);
+      expect(relativeError(got, product(w, x, rows, columns, row))).toBeLessThan(2e-6);
+      expect([...got.subarray(rows)]).toEqual(Array(stride - rows).fill(0));
+    }
+  });
+
+  it.each([
+    [1, 32, 1],
+    [6, 64, 3],
+    [64, 192, 4],
+    [64, 160, 11],
+    [12, 2048, 66],
+  ])("q8 product: %i x %i with %i rows, activations rounded to 16 bits", (rows, columns, count) => {
+    const { kernels, place, floats } = machine(which);
+    const { panels, weights } = q8Matrix(rows, columns, random);
+    const values = randomFloats(count * columns, random);
+    const [x, q] = [place(values), place(new Uint8Array(count * columns * 2))];
+    const scales = place(new Float32Array((count * columns) / 32));
+    // In pieces, as threads share it.
+    const cut = Math.min(count, 4);
+    kernels.quantizeRows(x, count, columns, 0, cut, 0, columns, q, scales);
+    kernels.quantizeRows(x, count, columns, cut, count, 0, 32, q, scales);
+    kernels.quantizeRows(x, count, columns, cut, count, 32, columns, q, scales);
+    const stride = panelCount(rows) * 4;
+    const y = place(new Float32Array(count * stride));
+    kernels.matmulQ8(place(panels), panelCount(rows), columns, q, scales, count, y, stride);
+    for (let row = 0; row < count; row++) {
+      const want = product(weights, values, rows, columns, row);
+      expect(relativeError(floats(y + row * stride * 4, rows), want)).toBeLessThan(4e-5);
+    }
+  });
+
+  it.each([
+    ["denormal", [3, 0], f16ToF32(3)],
+    ["infinite", [0, 0x7c], Number.POSITIVE_INFINITY],
+    ["zero", [0, 0], 0],
+  ])("q8 scales may be %s", (_, scale, value) => {
+    const { kernels, place, floats } = machine(which);
+    const blocks = new Uint8Array(34).fill(1);
+    blocks.set(scale);
+    const panels = new Uint8Array(panelBytes("q8", 32));
+    packPanelsQ8(blocks, 1, 32, panels);
+    for (const rows of [1, 4]) {
+      const x = place(new Float32Array(32 * rows).fill(0.5));
+      const [q, scales] = [place(new Uint8Array(64 * rows)), place(new Float32Array(rows))];
+      const y = place(new Float32Array(4 * rows));
+      kernels.quantizeRows(x, rows, 32, 0, rows, 0, 32, q, scales);
+      kernels.matmulQ8(place(panels), 1, 32, q, scales, rows, y, 4);
+      if (Number.isFinite(value)) expect(floats(y, 1)[0]).toBeCloseTo(16 * value, 12);
+      else expect(floats(y, 1)[0]).toBe(value);
+    }
+  });
+
+  it("a row of zeros stays zero, and a NaN does not hide", () => {
+    const { kernels, place, floats } = machine(which);
+    const { panels } = q8Matrix(4, 32, random);
+    const [q, scales, y] = [
+      place(new Uint8Array(64)),
+      place(new Float32Array(1)),
+      place(new Float32Array(4)),
+    ];
+    const address = place(panels);
+    kernels.quantizeRows(place(new Float32Array(32)), 1, 32, 0, 1, 0, 32, q, scales);
+    kernels.matmulQ8(address, 1, 32, q, scales, 1, y, 4);
+    expect([...floats(y, 4)]).toEqual([0, 0, 0, 0]);
+    const broken = new Float32Array(32).fill(1);
+    broken[7] = Number.NaN;
+    kernels.quantizeRows(place(broken), 1, 32, 0, 1, 0, 32, q, scales);
+    kernels.matmulQ8(address, 1, 32, q, scales, 1, y, 4);
+    expect([...floats(y, 4)]).toEqual([NaN, NaN, NaN, NaN]);
+  });
+
+  it.each([3, 4, 64, 101])("rmsNorm of %i values divides by the root of the mean square", (width) => {
+    const { kernels, place, floats } = machine(which);
+    const [x, weight] = [randomFloats(width, random), randomFloats(width, random)];
+    const y = place(new Float32Array(width));
+    kernels.rmsNorm(place(x), place(weight), width, 1e-6, y);
+    const root = Math.sqrt(x.reduce((sum, value) => sum + value * value, 0) / width + 1e-6);
+    const want = Array.from(x, (value, i) => (value / root) * weight[i]);
+    expect(relativeError(floats(y, width), want)).toBeLessThan(2e-7);
+  });
+
+  it.each([1, 4, 6, 64, 101])("swiglu of %i values reads gate and up by panels of four", (count) => {
+    const { kernels, place, floats } = machine(which);
+    const gates = randomFloats(count, random).map((value) => value * 30);
+    const ups = randomFloats(count, random);
+    const gateUp = new Float32Array(Math.ceil(count / 4) * 8);
+    for (let i = 0; i < count; i++) {
+      gateUp[(i - (i % 4)) * 2 + (i % 4)] = gates[i];
+      gateUp[(i - (i % 4)) * 2 + (i % 4) + 4] = ups[i];
+    }
+    const y = place(new Float32Array(count + 1).fill(7));
+    kernels.swiglu(place(gateUp), count, y);
+    const got = floats(y, count + 1);
+    for (let i = 0; i < count; i++) {
+      const want = (gates[i] / (1 + Math.exp(-gates[i]))) * ups[i];
+      expect(Math.abs(got[i] - want)).toBeLessThanOrEqual(4e-7 * Math.abs(want) + 1e-30);
+    }
+    expect(got[count]).toBe(7);
+  });
+
+  it("swiglu of extreme gates", () => {
+    const { kernels, place, floats } = machine(which);
+    const y = place(new Float32Array(4));
+    kernels.swiglu(place(new Float32Array([1000, -1000, 0, 88.7, 1, 1, 1, 1])), 4, y);
+    const [large, small, zero, edge] = floats(y, 4);
+    expect([large, zero, edge]).toEqual([1000, 0, Math.fround(88.7)]);
+    expect(Math.abs(small)).toBeLessThan(1e-30);
+  });
+
+  it("rope turns neighbouring pairs and leaves the rest of the head alone", () => {
+    const { kernels, place, floats } = machine(which);
+    const x = place(new Float32Array([1, 0, 5, 6, 0, 1, 7, 8]));
+    kernels.rope(x, 2, 4, place(new Float32Array([Math.cos(0.3), Math.sin(0.3)])), 2);
+    const [cos, sin] = [Math.fround(Math.cos(0.3)), Math.fround(Math.sin(0.3))];
+    expect([...floats(x, 8)]).toEqual([cos, sin, 5, 6, -sin, cos, 7, 8]);
+  });
+
+  it("add adds", () => {
+    const { kernels, place, floats } = machine(which);
+    const y = place(new Float32Array([1, 2, 3, 4, 5]));
+    kernels.add(place(new Float32Array([10, 20, 30, 40, 50])), y, 5);
+    expect([...floats(y, 5)]).toEqual([11, 22, 33, 44, 55]);
+  });
+
+  describe.each([
+    ["f32", 1e-6],
+    ["f16", 1e-3],
+  ] as const)("attention over %s keys and values", (kvType, tolerance) => {
+    it.each([
+      [8, 0],
+      [8, 7],
+      [16, 8],
+      [128, 30],
+      [10, 29],
+      [24, 21],
+    ])("equals a plain softmax: heads of %i, position %i", (headSize, position) => {
+      const { kernels, place, floats } = machine(which);
+      const [heads, kvHeads, blockPositions] = [4, 2, 8];
+      const shape = { heads, kvHeads, headSize, kvType: kvType as KvType, blockPositions, layerOffset: 64 };
+      // Blocks lie in no order, as after growing and cutting back, and hold what others left there.
+      const stale = new Float32Array(2 * kvHeads * blockPositions * headSize + 16).fill(NaN);
+      const blocks = place(Uint32Array.from(Array.from({ length: 4 }, () => place(stale)).reverse()));
+      const keys = Array.from({ length: position + 1 }, () => randomFloats(kvHeads * headSize, random));
+      const values = keys.map(() => randomFloats(kvHeads * headSize, random));
+      for (const [p, key] of keys.entries()) kernels.storeKv(place(key), place(values[p]), shape, blocks, p);
+      const q = randomFloats(heads * headSize, random).map((value) => value * 3);
+      const [query, out, scratch] = [
+        place(q),
+        place(new Float32Array(heads * headSize)),
+        place(new Float32Array(8)),
+      ];
+      kernels.attention(query, shape, blocks, position, 0, 3, scratch, out);
+      kernels.attention(query, shape, blocks, position, 3, 4, scratch, out);
+
+      const want: number[] = [];
+      for (let head = 0; head < heads; head++) {
+        const kv = Math.floor(head / 2) * headSize;
+        const scores = keys.map((key) => {
+          let dot = 0;
+          for (let i = 0; i < headSize; i++) dot += q[head * headSize + i] * key[kv + i];
+          return Math.exp(dot / Math.sqrt(headSize));
+        });
+        const total = scores.reduce((a, b) => a + b);
+        for (let i = 0; i < headSize; i++)
+          want.push(values.reduce((sum, value, p) => sum + (scores[p] / total) * value[kv + i], 0));
+      }
+      expect(relativeError(floats(out, want.length), want)).toBeLessThan(tolerance);
+    });
+  });
+
+  it("float16 keys are rounded as they should be", () => {
+    const { kernels, place, floats } = machine(which);
+    const shape = {
+      heads: 1,
+      kvHeads: 1,
+      headSize: 8,
+      kvType: "f16" as const,
+      blockPositions: 4,
+      layerOffset: 0,
+    };
+    const values = [1 + 2 ** -11, 1 + 3 * 2 ** -11, 65519, 2 ** -25, 3 * 2 ** -25, -(2 ** -14), 0.1, -0];
+    const block = place(new Float32Array(64));
+    const blocks = place(Uint32Array.of(block));
+    kernels.storeKv(place(new Float32Array(8)), place(Float32Array.from(values)), shape, blocks, 0);
+    const out = place(new Float32Array(8));
+    kernels.attention(place(new Float32Array(8)), shape, blocks, 0, 0, 1, place(new Float32Array(4)), out);
+    const rounded = [1, 1 + 2 ** -9, 65504, 0, 2 ** -23, -(2 ** -14), f16ToF32(0x2e66), 0];
+    expect([...floats(out, 8)].map((value) => value + 0)).toEqual(rounded);
+  });
+});
