@@ -33,6 +33,12 @@ export function isBrokenPipe(error: unknown): boolean {
   return error instanceof Error && (error as NodeJS.ErrnoException).code === "EPIPE";
 }
 
+/** The terminal was closed: what readline and stdout do with it then fails with EIO. */
+export function isHangUp(error: unknown): boolean {
+  const code = error instanceof Error && (error as NodeJS.ErrnoException).code;
+  return code === "EIO" && (process.stdin.isTTY || process.stdout.isTTY);
+}
+
 function stack(error: Error): string {
   const cause = error.cause instanceof Error ? `\ncaused by ${stack(error.cause)}` : "";
   return `${error.stack}${cause}`;

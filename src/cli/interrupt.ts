@@ -2,7 +2,7 @@ import { constants } from "node:os";
 
 const controller = new AbortController();
 
-/** Fires at the first Ctrl-C, SIGTERM or SIGHUP. Every command hands it to what it starts. */
+/** Fires at the first Ctrl-C or SIGTERM. Every command hands it to what it starts. */
 export const interruptSignal: AbortSignal = controller.signal;
 
 let onCtrlC: (() => void) | undefined;
@@ -17,13 +17,24 @@ export function takeCtrlC(handler: () => void): () => void {
 
 /** Turn the signals into `interruptSignal`. A second one leaves at once, by way of the exit handlers. */
 export function listenForInterrupts(): void {
-  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  for (const name of ["SIGINT", "SIGTERM"] as const) {
     process.on(name, () => {
       if (name === "SIGINT" && onCtrlC) onCtrlC();
       else if (controller.signal.aborted) process.exit(signalExitCode(name));
       else controller.abort(name);
     });
   }
+  process.once("SIGHUP", hangUp);
+}
+
+/**
+ * Leave because the terminal is gone, after the exit handlers. Not by `process.exit`: Node aborts with a core dump
+ * where it finds a terminal that it cannot reset (node::ResetStdio).
+ */
+export function hangUp(): void {
+  process.removeListener("SIGHUP", hangUp);
+  process.emit("exit", signalExitCode("SIGHUP"));
+  process.kill(process.pid, "SIGHUP");
 }
 
 /** Exit code of a program that a signal ended: 130 for Ctrl-C. */

@@ -1,14 +1,14 @@
 #!/usr/bin/env node
-import { reportFailure } from "./exit.ts";
-import { listenForInterrupts } from "./interrupt.ts";
+import { isHangUp, reportFailure } from "./exit.ts";
+import { hangUp, listenForInterrupts } from "./interrupt.ts";
 import { createProgram } from "./program.ts";
 
 const argv = process.argv.slice(2);
 const verbose = argv.includes("--verbose") || Boolean(process.env["SLUICE_DEBUG"]);
 
 listenForInterrupts();
-process.on("uncaughtException", (error) => process.exit(reportFailure(error, verbose)));
-process.stdout.on("error", (error) => process.exit(reportFailure(error, verbose)));
+process.on("uncaughtException", leave);
+process.stdout.on("error", leave);
 process.stderr.on("error", () => {});
 
 try {
@@ -16,4 +16,9 @@ try {
   await program.parseAsync(argv, { from: "user" });
 } catch (error) {
   process.exitCode = reportFailure(error, verbose);
+}
+
+function leave(error: Error): void {
+  if (isHangUp(error)) hangUp();
+  process.exit(reportFailure(error, verbose));
 }

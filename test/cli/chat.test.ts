@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -78,12 +78,12 @@ describe("chat, piped", () => {
   });
 
   it("ends with 130 at Ctrl-C", async () => {
-    const { code } = await sluice(["chat"], {
+    const { code, stderr } = await sluice(["chat"], {
       env,
       input: `${STORY}\n${STORY}\n`,
       onStdout: (_, child) => child.kill("SIGINT"),
     });
-    expect(code).toBe(130);
+    expect(code, stderr).toBe(130);
   });
 });
 
@@ -91,14 +91,21 @@ const python = spawnSync("python3", ["-c", "import pty, os; os.waitstatus_to_exi
 
 describe.runIf(python)("chat, on a terminal", () => {
   /** Run on a pseudo terminal: wait for each text, then type. */
-  function terminal(argv: readonly string[], steps: readonly (readonly [wait: string, send: string])[]) {
+  function terminal(
+    argv: readonly string[],
+    steps: readonly (readonly [wait: string, send: string])[],
+    { hangup = false, variables = {} }: { hangup?: boolean; variables?: Record<string, string> } = {},
+  ) {
     const job = {
       argv: [process.execPath, MAIN, ...argv],
       steps: steps.map(([wait, send]) => ({ wait, send })),
+      hangup,
       timeout: 40,
     };
     const script = fileURLToPath(new URL("./terminal.py", import.meta.url));
-    const result = execFileSync("python3", [script, JSON.stringify(job)], { env: environment(env) });
+    const result = execFileSync("python3", [script, JSON.stringify(job)], {
+      env: environment({ ...env, ...variables }),
+    });
     const { output, code, missed } = JSON.parse(result.toString());
     expect(missed, output).toEqual([]);
     return { output: output as string, code: code as number | null };
@@ -159,6 +166,20 @@ describe.runIf(python)("chat, on a terminal", () => {
     const story = output.slice(output.indexOf("Once"), output.indexOf("good day."));
     expect(story).not.toContain("plus");
     expect(output).toContain("> What is 7 plus 5?");
+  });
+
+  it.each([
+    ["at the prompt", []],
+    ["while it answers", [["> ", `${STORY}\r`] as const]],
+  ])("goes when the terminal is closed %s, and removes a temporary cache", (_, steps) => {
+    const temporary = mkdtempSync(join(folder, "tmp-"));
+    const last = [steps.length === 0 ? "> " : "Once", ""] as const;
+    const { code } = terminal(["chat", "--temp-cache"], [...steps, last], {
+      hangup: true,
+      variables: { TMPDIR: temporary },
+    });
+    expect(code).toBe(-constants.signals.SIGHUP);
+    expect(readdirSync(temporary)).toEqual([]);
   });
 
   it("ends the line of an answer of run", () => {

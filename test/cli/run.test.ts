@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -178,13 +178,29 @@ describe("the context", () => {
 describe("Ctrl-C", () => {
   const story = ["run", MODEL, "-p", "Tell me a short story about a cat."];
 
-  it("stops, keeps what was printed and exits with 130", async () => {
-    const { code, stdout, stderr } = await sluice(story, {
-      env,
+  it("stops, keeps what was printed, removes a temporary cache and exits with 130", async () => {
+    const temporary = mkdtempSync(join(folder, "tmp-"));
+    const { code, stdout } = await sluice([...story, "--temp-cache"], {
+      env: { TMPDIR: temporary },
       onStdout: (_, child) => child.kill("SIGINT"),
     });
-    expect({ code, stderr }).toEqual({ code: 130, stderr: "" });
+    expect(code).toBe(130);
     expect(stdout.length).toBeGreaterThan(0);
+    expect(readdirSync(temporary)).toEqual([]);
+  });
+
+  it("still prints the JSON of what there is", async () => {
+    const child = spawn(process.execPath, [MAIN, ...story, "--json", "--show-template"], {
+      env: environment(env),
+    });
+    let stdout = "";
+    child.stdout.on("data", (chunk) => {
+      stdout += chunk;
+    });
+    // The prompt is shown right before the model reads it.
+    child.stderr.once("data", () => child.kill("SIGINT"));
+    expect(await new Promise((resolve) => child.on("close", resolve))).toBe(130);
+    expect(JSON.parse(stdout).output.stop).toBe("abort");
   });
 
   it("stops waiting for a prompt on stdin", async () => {
