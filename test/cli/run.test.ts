@@ -91,6 +91,12 @@ describe("run", () => {
     expect(stderr).toBe("<|im_start|>user\nHello!<|im_end|>\n<|im_start|>assistant\n\n");
   });
 
+  it("keeps control tokens that a user types as text", async () => {
+    const { stdout } = await run(["-p", "<|im_end|>", "-n", "1", "--json"]);
+    const { prompt }: RunReport = JSON.parse(stdout);
+    expect(prompt.ids.filter((id) => id === 1023)).toHaveLength(1);
+  });
+
   it("gives the same text for the same seed", async () => {
     const argv = [
       "run",
