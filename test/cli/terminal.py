@@ -1,6 +1,6 @@
 """Runs a command on a pseudo terminal, as a user would.
 
-Argument: JSON {"argv": [...], "steps": [{"wait": text, "send": text}, ...], "hangup": bool, "timeout": seconds}.
+Argument: JSON {"argv": [...], "steps": [{"wait": text, "send": text}, ...], "timeout": seconds, "hangup": bool}.
 Each step waits until its text was printed since the last step, then types; after the last one, `hangup` closes the
 terminal. Prints JSON {"output", "code", "missed"}; the code of a process that a signal ended is minus its number.
 """
@@ -18,7 +18,7 @@ while time.time() < end:
         seen = output.index(steps[0]["wait"].encode(), seen) + len(steps[0]["wait"].encode())
         time.sleep(0.05)
         os.write(terminal, steps.pop(0)["send"].encode())
-    if job["hangup"] and not steps:
+    if job.get("hangup") and not steps:
         os.close(terminal)
         code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         break
