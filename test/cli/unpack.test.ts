@@ -81,7 +81,7 @@ describe("unpack", () => {
     });
     let stderr = "";
     child.stderr.on("data", (data) => {
-      if (/layer-0/.test(data)) child.kill("SIGINT");
+      if (!child.killed && /layer-0/.test(data)) child.kill("SIGINT");
       stderr += data;
     });
     expect(await new Promise((resolve) => child.on("close", resolve)), stderr).toBe(130);
