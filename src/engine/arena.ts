@@ -2,7 +2,8 @@ import type { Address } from "../kernels/types.ts";
 
 const PAGE = 65536;
 /** A wasm32 memory ends at 4 GiB. */
-const MAXIMUM_PAGES = 65536;
+export const MEMORY_BYTES = 2 ** 32;
+const MAXIMUM_PAGES = MEMORY_BYTES / PAGE;
 /** Cache lines, and more than any vector load needs. */
 const ALIGNMENT = 64;
 
@@ -19,6 +20,11 @@ export class Arena {
     if (missing > 0) this.memory.grow(missing);
     this.#used = end;
     return address;
+  }
+
+  /** The same, unless it would end behind `limit`. */
+  allocateBelow(limit: number, bytes: number): Address | undefined {
+    return this.#used + bytes + ALIGNMENT <= limit ? this.allocate(bytes) : undefined;
   }
 
   floats(address: Address, length: number): Float32Array {

@@ -1,10 +1,11 @@
 /** A compute thread: waits for sweeps and runs the forward pass on its share. */
 import { parentPort, workerData } from "node:worker_threads";
-import type { KvType } from "../kernels/types.ts";
+import type { Address, KvType } from "../kernels/types.ts";
 import { createWasmKernels } from "../kernels/wasm.ts";
 import type { Hyperparameters } from "../model/types.ts";
 import { Control, Stopped } from "../stream/control.ts";
 import { PartCursor } from "../stream/part-cursor.ts";
+import type { Residence } from "../stream/residence.ts";
 import type { Ring } from "../stream/ring.ts";
 import { StageTimes } from "../stream/stage-times.ts";
 import type { SweepPlan } from "../stream/sweep-plan.ts";
@@ -20,6 +21,8 @@ export interface ComputeData {
   readonly model: Hyperparameters;
   readonly plan: SweepPlan;
   readonly ring: Ring;
+  readonly residence: Residence;
+  readonly staging: Address;
   readonly quantized: boolean;
   readonly kvType: KvType;
   readonly buffers: Buffers;
@@ -35,7 +38,7 @@ export type WorkerMessage =
   | { readonly done: number }
   | { readonly stopped: true; readonly failure?: string | undefined };
 
-const { thread, threads, model, plan, ring, buffers, memory, ...data } = workerData as ComputeData;
+const { thread, threads, model, plan, ring, residence, buffers, memory, ...data } = workerData as ComputeData;
 const control = new Control(threads, data.control);
 const times = new StageTimes(data.stages, data.times);
 const team = new Team(control, thread);
@@ -56,7 +59,7 @@ port.on("message", (message: "start") => {
 });
 
 function runSweeps(): never {
-  const cursor = new PartCursor(plan, ring, control, thread);
+  const cursor = new PartCursor({ plan, ring, residence, control, thread, memory, staging: data.staging });
   const weights = new Weights(cursor, team);
   const kernels = createWasmKernels(data.kernels, memory);
   const { quantized } = data;

@@ -1,19 +1,22 @@
 import { availableParallelism } from "node:os";
 import { SluiceError, throwIfAborted } from "../errors.ts";
+import type { KvType } from "../kernels/types.ts";
 import { compileKernels } from "../kernels/wasm.ts";
 import type { Cache } from "../store/cache.ts";
-import { ALIGNMENT } from "../store/layout.ts";
+import { availableMemory } from "../stream/available-memory.ts";
 import { Control } from "../stream/control.ts";
 import type { ReaderData } from "../stream/reader-worker.ts";
-import { ringBytes, ringFor } from "../stream/ring.ts";
+import { planResidence, residentBytes } from "../stream/residence.ts";
+import { createRing } from "../stream/ring.ts";
 import { RowReader } from "../stream/row-reader.ts";
 import { StageTimes } from "../stream/stage-times.ts";
 import { planSweep } from "../stream/sweep-plan.ts";
 import type { StageTiming, SweepTiming } from "../timing/types.ts";
-import { Arena } from "./arena.ts";
+import { Arena, MEMORY_BYTES } from "./arena.ts";
+import { OVERHEAD_BYTES, type Ram, residentBudget } from "./budget.ts";
 import { allocateBuffers, type Buffers, MAXIMUM_ASKED, MAXIMUM_ROWS } from "./buffers.ts";
 import type { ComputeData } from "./compute-worker.ts";
-import { KvPool, type Sequence } from "./kv-cache.ts";
+import { BLOCK_POSITIONS, KvPool, kvBlockBytes, type Sequence } from "./kv-cache.ts";
 import { fillRopeRow, ropeFrequencies } from "./rope-table.ts";
 import { Workers } from "./workers.ts";
 
@@ -38,7 +41,20 @@ export interface SweepResult {
   readonly timing: SweepTiming;
 }
 
+export interface EngineOptions {
+  /** Compute threads; default: one for each processor. */
+  readonly threads?: number | undefined;
+  /** Bytes of weights that may be in memory, or "auto"; default: only the ring that they stream through. */
+  readonly ram?: Ram | undefined;
+  /** How keys and values are kept; default: f32 for f32 weights, which are the exact mode, otherwise f16. */
+  readonly kvType?: KvType | undefined;
+  /** Longest context that will be used. */
+  readonly contextLength?: number | undefined;
+}
+
 const PROGRESS_MS = 100;
+/** Positions of KV cache that a budget leaves room for, where the context is not shorter. */
+const RESERVED_POSITIONS = 4096;
 
 /**
  * The weights of one model, streaming, and the threads that compute with them. One sweep at a time; any number of
@@ -56,23 +72,50 @@ export class Engine {
   readonly #embedding: RowReader;
   readonly #frequencies: Float64Array;
   readonly #workers: Workers;
+  /** Bytes of weights in memory: those passing through, and those that stay. */
   readonly ringBytes: number;
+  readonly residentBytes: number;
+  /** Bytes that every sweep with logits reads from disk, and whether past the page cache. */
+  readonly streamedBytes: number;
+  readonly direct: boolean;
   /** Sweeps since the workers were started. */
   #sweeps = 0;
   #busy = false;
 
-  constructor(cache: Cache, threads = availableParallelism()) {
+  constructor(cache: Cache, options: EngineOptions = {}) {
     const { manifest, folder } = cache;
     const { model } = manifest;
+    const { threads = availableParallelism(), kvType = manifest.dtype === "f32" ? "f32" : "f16" } = options;
     const plan = planSweep(folder, manifest);
     const stages = model.layers.length + 1;
+    const ring = createRing(plan, plan.paths[0]);
+    this.ringBytes = ring.shared.byteLength;
     this.#cache = cache;
     this.#arena = new Arena();
-    this.ringBytes = ringBytes(plan);
-    const ring = ringFor(plan, this.#arena.allocate(this.ringBytes, ALIGNMENT));
     this.#buffers = allocateBuffers(this.#arena, model, threads);
-    const kvType = manifest.dtype === "f32" ? "f32" : "f16";
     this.#kv = new KvPool(this.#arena, model, kvType);
+    const staging = this.#arena.allocate(threads * plan.slotBytes);
+
+    const positions = Math.min(options.contextLength ?? RESERVED_POSITIONS, RESERVED_POSITIONS);
+    const kvBytes = Math.ceil(positions / BLOCK_POSITIONS) * kvBlockBytes(model, kvType);
+    const available = availableMemory();
+    const budget = residentBudget({
+      ram: options.ram,
+      ringBytes: this.ringBytes,
+      weightBytes: plan.chunks.reduce((sum, chunk) => sum + chunk.bytes, 0),
+      kvBytes,
+      available,
+    });
+    const residence = planResidence(plan, budget, (bytes) =>
+      this.#arena.allocateBelow(MEMORY_BYTES - kvBytes, bytes),
+    );
+    const { resident, streamed } = residentBytes(plan, residence);
+    this.residentBytes = resident;
+    this.streamedBytes = streamed;
+    // What fits into memory beside all else, the page cache keeps without being asked.
+    const cacheable = streamed + resident + kvBytes + OVERHEAD_BYTES < available;
+    this.direct = ring.direct && !cacheable;
+
     this.#control = new Control(threads);
     this.#times = new StageTimes(stages);
     this.#embedding = new RowReader(folder, manifest.embedding);
@@ -80,6 +123,8 @@ export class Engine {
     const shared = {
       plan,
       ring,
+      residence,
+      direct: this.direct,
       memory: this.#arena.memory,
       threads,
       control: this.#control.shared,
@@ -97,7 +142,7 @@ export class Engine {
       this.#control,
       shared satisfies ReaderData,
       Array.from({ length: threads }, (_, thread): ComputeData => {
-        return { ...shared, ...compute, thread };
+        return { ...shared, ...compute, thread, staging: staging + thread * plan.slotBytes };
       }),
     );
   }

@@ -7,15 +7,11 @@ import { promptOf } from "../text/prompt.ts";
 import { createTokenizer } from "../text/tokenizer.ts";
 import { decodeTokenizerData } from "../text/tokenizer-data.ts";
 import type { ChatMessage, Tokenizer } from "../text/types.ts";
-import { Engine, type Row } from "./engine.ts";
+import { Engine, type EngineOptions, type Row } from "./engine.ts";
 import { Session } from "./session.ts";
 
-export interface OpenOptions {
-  /** Tokens that a conversation may have; default: what the model was trained for. */
-  readonly contextLength?: number;
-  /** Compute threads; default: one for each processor. */
-  readonly threads?: number;
-}
+/** How to open a model. `contextLength` is what the model was trained for where it is absent. */
+export type OpenOptions = EngineOptions;
 
 /** Context of models that do not say what they were trained for. */
 const DEFAULT_CONTEXT = 4096;
@@ -50,7 +46,7 @@ export class Model {
     this.tokenizer = createTokenizer(text);
     this.template = createChatTemplate(text.chatTemplates["default"]);
     this.contextLength = options.contextLength ?? (cache.manifest.model.contextLength || DEFAULT_CONTEXT);
-    this.#engine = new Engine(cache, options.threads);
+    this.#engine = new Engine(cache, { ...options, contextLength: this.contextLength });
     this.loadMs = performance.now() - start;
   }
 
@@ -116,7 +112,7 @@ export class Model {
 
   /** Bytes of weights in memory: those passing through, and those that stay. */
   memory(): { readonly ringBytes: number; readonly residentBytes: number } {
-    return { ringBytes: this.#engine.ringBytes, residentBytes: 0 };
+    return this.#engine;
   }
 
   async close(): Promise<void> {

@@ -25,7 +25,7 @@ export class Weights {
   /** A vector (columns) of float32; it stays at this address until the next weights are asked for. */
   vector(role: TensorRole): Address {
     this.#next(role);
-    return this.#cursor.address;
+    return this.#cursor.panels(0, 1);
   }
 
   /**
@@ -45,7 +45,7 @@ export class Weights {
       const part = this.#next(role);
       const first = this.#team.first(part.panels);
       const count = this.#team.end(part.panels) - first;
-      const panels = this.#cursor.address + first * part.panelBytes;
+      const panels = this.#cursor.panels(first, count);
       const to = y + (part.firstPanel + first) * PANEL_ROWS * 4;
       if (part.dtype === "f32") kernels.matmulF32(panels, count, part.columns, x, rows, to, yStride);
       else kernels.matmulQ8(panels, count, part.columns, rounded, scales, rows, to, yStride);

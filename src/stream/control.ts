@@ -15,7 +15,7 @@ const JOBS = 1 * LINE;
  */
 const ROWS = 2 * LINE;
 const ASKED = ROWS + 2;
-/** Chunks that the reader has brought into the ring. */
+/** Chunks that the reader has come past: they are in the ring, or where they stay. */
 const PRODUCED = 3 * LINE;
 /** Stage (layer) that compute thread 0 is at. */
 const STAGE = 4 * LINE;
@@ -72,14 +72,13 @@ export class Control {
     return { rows: this.#words[ROWS + (job % 2)], asked: this.#words[ASKED + (job % 2)] };
   }
 
-  /** Reader: wait until the slot of chunk number `chunk` is free in a ring of so many slots. */
-  waitForSlot(chunk: number, slots: number): void {
-    if (chunk < slots) return;
+  /** Reader: wait until all threads are done with chunk number `chunk`. */
+  waitForConsumed(chunk: number): void {
     for (let thread = 0; thread < this.threads; thread++)
-      this.#waitUntilPast(CONSUMED + thread * LINE, chunk - slots);
+      this.#waitUntilPast(CONSUMED + thread * LINE, chunk);
   }
 
-  /** Reader: the next chunk is in its slot. */
+  /** Reader: the next chunk is in its place. */
   produce(): void {
     this.#advance(PRODUCED);
   }
@@ -88,7 +87,7 @@ export class Control {
     return ((Atomics.load(this.#words, PRODUCED) - chunk) | 0) > 0;
   }
 
-  /** Compute thread: wait until chunk number `chunk` (from 0) is in its slot. */
+  /** Compute thread: wait until chunk number `chunk` (from 0) is in its place. */
   waitForChunk(chunk: number): void {
     this.#waitUntilPast(PRODUCED, chunk);
   }

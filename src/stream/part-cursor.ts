@@ -1,44 +1,68 @@
 import type { Address } from "../kernels/types.ts";
 import type { Control } from "./control.ts";
-import { type Ring, slotAddress } from "./ring.ts";
+import type { Residence } from "./residence.ts";
+import { type Ring, slotOffset } from "./ring.ts";
 import type { Part, SweepPlan } from "./sweep-plan.ts";
+
+/** What a compute thread needs to get at the chunks of a sweep. */
+export interface CursorOptions {
+  readonly plan: SweepPlan;
+  readonly ring: Ring;
+  readonly residence: Residence;
+  readonly control: Control;
+  readonly thread: number;
+  readonly memory: WebAssembly.Memory;
+  /** Room in the engine's memory, of this thread alone, for as much as a slot of the ring. */
+  readonly staging: Address;
+}
 
 /** A compute thread's way through the chunks of a sweep: hands out their parts, in order, as they arrive. */
 export class PartCursor {
+  readonly #options: CursorOptions;
+  /** The ring, then the buffers of chunks that stay. */
+  readonly #sources: readonly Uint8Array[];
+  readonly #engine: Uint8Array;
   /** Milliseconds that `next` has stood still, since the last `takeWait`. */
   #waitMs = 0;
-  /** Number of the chunk in hand, counted over all sweeps, and its index in the plan. */
+  /** Chunks before the one in hand, over all sweeps: in all, and through the ring. */
   #chunk = -1;
+  #streamed = 0;
+  /** Index of the chunk in hand in the plan, and of the part to hand out next. */
   #index = -1;
-  /** The part to hand out next. */
   #part = 0;
-  readonly #plan: SweepPlan;
-  readonly #ring: Ring;
-  readonly #control: Control;
-  readonly #thread: number;
 
-  constructor(plan: SweepPlan, ring: Ring, control: Control, thread: number) {
-    this.#plan = plan;
-    this.#ring = ring;
-    this.#control = control;
-    this.#thread = thread;
+  constructor(options: CursorOptions) {
+    this.#options = options;
+    this.#sources = [options.ring.shared, ...options.residence.buffers].map(
+      (shared) => new Uint8Array(shared),
+    );
+    // What is staged lies where the memory began: a view stays good when the memory grows.
+    this.#engine = new Uint8Array(options.memory.buffer);
   }
 
-  /** The next part and where it lies. It stays there until the next call; then its chunk may be overwritten. */
+  /** The next part. `panels` gets at its bytes, until the next call. */
   next(): Part {
-    if (this.#index < 0 || this.#part === this.#plan.chunks[this.#index].parts.length) this.#advance();
-    return this.#plan.chunks[this.#index].parts[this.#part++];
+    const { chunks } = this.#options.plan;
+    if (this.#index < 0 || this.#part === chunks[this.#index].parts.length) this.#advance();
+    return chunks[this.#index].parts[this.#part++];
   }
 
-  /** Address of the part that `next` gave last. */
-  get address(): Address {
-    const part = this.#plan.chunks[this.#index].parts[this.#part - 1];
-    return slotAddress(this.#ring, this.#chunk) + part.offset;
+  /** Address of some panels of the part that `next` gave last, until the next call of either. */
+  panels(first: number, count: number): Address {
+    const { plan, ring, residence, staging } = this.#options;
+    const part = plan.chunks[this.#index].parts[this.#part - 1];
+    const home = residence.homes[this.#index];
+    const from = part.offset + first * part.panelBytes;
+    if (home === 0) return residence.offsets[this.#index] + from;
+    const start = home < 0 ? slotOffset(ring, this.#streamed % ring.slots) : residence.offsets[this.#index];
+    const source = this.#sources[Math.max(0, home)];
+    this.#engine.set(source.subarray(start + from, start + from + count * part.panelBytes), staging);
+    return staging;
   }
 
   /** The sweep ends here: the chunk in hand is done with, and the next one is the first of the plan. */
   finishSweep(): void {
-    this.#control.consume(this.#thread);
+    this.#release();
     this.#index = -1;
     this.#part = 0;
   }
@@ -50,13 +74,19 @@ export class PartCursor {
   }
 
   #advance(): void {
-    if (this.#index >= 0) this.#control.consume(this.#thread);
+    if (this.#index >= 0) this.#release();
+    const { control } = this.#options;
     this.#chunk++;
     this.#index++;
     this.#part = 0;
-    if (this.#control.isProduced(this.#chunk)) return;
+    if (control.isProduced(this.#chunk)) return;
     const start = performance.now();
-    this.#control.waitForChunk(this.#chunk);
+    control.waitForChunk(this.#chunk);
     this.#waitMs += performance.now() - start;
+  }
+
+  #release(): void {
+    if (this.#options.residence.homes[this.#index] < 0) this.#streamed++;
+    this.#options.control.consume(this.#options.thread);
   }
 }

@@ -1,15 +1,21 @@
-/** The reader thread: fills the ring with chunks in the order of the plan, sweep after sweep. */
-import { closeSync, openSync, readSync } from "node:fs";
+/** The reader thread: brings chunks into memory in the order of the plan, sweep after sweep. */
+import { closeSync, readSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
 import { decompressChunk } from "../store/compression.ts";
+import { alignUp } from "../store/layout.ts";
 import { Control, Stopped } from "./control.ts";
-import { type Ring, slotAddress } from "./ring.ts";
+import { openFile } from "./open-file.ts";
+import type { Residence } from "./residence.ts";
+import { type Ring, slotOffset } from "./ring.ts";
 import { StageTimes } from "./stage-times.ts";
 import type { ChunkRead, SweepPlan } from "./sweep-plan.ts";
 
 export interface ReaderData {
   readonly plan: SweepPlan;
   readonly ring: Ring;
+  readonly residence: Residence;
+  /** Read past the page cache. */
+  readonly direct: boolean;
   readonly memory: WebAssembly.Memory;
   readonly threads: number;
   readonly control: SharedArrayBuffer;
@@ -17,11 +23,13 @@ export interface ReaderData {
   readonly stages: number;
 }
 
-const { plan, ring, memory, ...data } = workerData as ReaderData;
+const { plan, ring, residence, direct, memory, ...data } = workerData as ReaderData;
 const control = new Control(data.threads, data.control);
 const times = new StageTimes(data.stages, data.times);
-const bytes = new Uint8Array(memory.buffer);
-const compressed = new Uint8Array(ring.slotBytes);
+const slots = new Uint8Array(ring.shared);
+const homes = [new Uint8Array(memory.buffer), ...residence.buffers.map((shared) => new Uint8Array(shared))];
+/** Behind the ring: what cannot be read straight to its place (compressed chunks, chunks that stay) arrives here. */
+const arrivals = slots.subarray(slotOffset(ring, ring.slots), slotOffset(ring, ring.slots + 1));
 const port = parentPort!;
 
 port.on("message", (message: "start") => {
@@ -29,7 +37,7 @@ port.on("message", (message: "start") => {
   const files: number[] = [];
   try {
     if (message === "start") {
-      for (const path of plan.paths) files.push(openSync(path, "r"));
+      for (const path of plan.paths) files.push(openFile(path, direct));
       readSweeps(files);
     }
   } catch (error) {
@@ -48,29 +56,53 @@ port.on("message", (message: "start") => {
  * Only whether the output is to be read in between is not known before the sweep is asked for.
  */
 function readSweeps(files: readonly number[]): never {
-  let chunk = 0;
+  const lastInSlot = new Float64Array(ring.slots);
+  let number = 0;
+  let streamed = 0;
+  const bring = (sweep: number, index: number) => {
+    if (control.stopped) throw new Stopped();
+    const chunk = plan.chunks[index];
+    const home = residence.homes[index];
+    if (home < 0) {
+      const slot = streamed % ring.slots;
+      if (streamed++ >= ring.slots) control.waitForConsumed(lastInSlot[slot]);
+      lastInSlot[slot] = number;
+      const start = slotOffset(ring, slot);
+      load(sweep, chunk, slots.subarray(start, start + chunk.bytes), files, true);
+    } else if (residence.loaded[index] === 0) {
+      const start = residence.offsets[index];
+      load(sweep, chunk, homes[home].subarray(start, start + chunk.bytes), files, false);
+      residence.loaded[index] = 1;
+    }
+    control.produce();
+    number++;
+  };
   for (let sweep = 0; ; sweep++) {
-    for (let index = 0; index < plan.layerChunks; index++) load(sweep, chunk++, plan.chunks[index], files);
+    for (let index = 0; index < plan.layerChunks; index++) bring(sweep, index);
     if (control.waitForJob(sweep).asked > 0)
-      for (let index = plan.layerChunks; index < plan.chunks.length; index++)
-        load(sweep, chunk++, plan.chunks[index], files);
+      for (let index = plan.layerChunks; index < plan.chunks.length; index++) bring(sweep, index);
   }
 }
 
-function load(sweep: number, number: number, chunk: ChunkRead, files: readonly number[]): void {
-  control.waitForSlot(number, ring.slots);
-  if (control.stopped) throw new Stopped();
-  const address = slotAddress(ring, number);
-  const slot = bytes.subarray(address, address + chunk.bytes);
+/** @param aligned whether the target can be read into directly */
+function load(
+  sweep: number,
+  chunk: ChunkRead,
+  target: Uint8Array,
+  files: readonly number[],
+  aligned: boolean,
+): void {
   const start = performance.now();
-  if (chunk.stored === chunk.bytes) readFully(chunk, slot, files);
-  else {
-    const stored = compressed.subarray(0, chunk.stored);
-    readFully(chunk, stored, files);
-    decompressChunk(stored, slot);
+  if (chunk.stored < chunk.bytes) {
+    readFully(chunk, arrivals.subarray(0, alignUp(chunk.stored)), files);
+    decompressChunk(arrivals.subarray(0, chunk.stored), target);
+  } else if (aligned) {
+    readFully(chunk, target, files);
+  } else {
+    readFully(chunk, arrivals.subarray(0, chunk.bytes), files);
+    target.set(arrivals.subarray(0, chunk.bytes));
   }
   times.addRead(sweep, chunk.stage, chunk.stored, performance.now() - start);
-  control.produce();
 }
 
 function readFully(chunk: ChunkRead, target: Uint8Array, files: readonly number[]): void {

@@ -1,0 +1,79 @@
+import type { Address } from "../kernels/types.ts";
+import type { ChunkRead, SweepPlan } from "./sweep-plan.ts";
+
+/** Large blocks are taken in pieces, for one buffer cannot be as long as memory. */
+const PIECE_BYTES = 1 << 30;
+
+/**
+ * Where the chunks that stay in memory lie: in the engine's memory as long as there is room, where kernels use them in
+ * place, and then in further buffers, which are copied from like the ring.
+ */
+export interface Residence {
+  /** For each chunk of the plan: -1 passes through the ring, 0 engine's memory, k the buffer number k - 1. */
+  readonly homes: Int8Array;
+  /** For each chunk: its first byte there. */
+  readonly offsets: Float64Array;
+  readonly buffers: readonly SharedArrayBuffer[];
+  /** For each chunk: whether it has arrived (1). Set by the reader, once. */
+  readonly loaded: Uint8Array<SharedArrayBuffer>;
+}
+
+/**
+ * Choose chunks of `bytes` in all to stay in memory, spread evenly over the sweep: then the disk works on the chunks in
+ * between while these are computed.
+ *
+ * @param allocate gives a place of so many bytes in the engine's memory, or undefined when that is full
+ */
+export function planResidence(
+  plan: SweepPlan,
+  bytes: number,
+  allocate: (bytes: number) => Address | undefined,
+): Residence {
+  const chosen = chooseEvenly(plan.chunks, bytes);
+  const homes = new Int8Array(plan.chunks.length).fill(-1);
+  const offsets = new Float64Array(plan.chunks.length);
+  const pieces: number[] = [];
+  for (const [index, chunk] of plan.chunks.entries()) {
+    if (!chosen[index]) continue;
+    const address = allocate(chunk.bytes);
+    if (address !== undefined) {
+      homes[index] = 0;
+      offsets[index] = address;
+      continue;
+    }
+    if (pieces.length === 0 || pieces[pieces.length - 1] + chunk.bytes > PIECE_BYTES) pieces.push(0);
+    homes[index] = pieces.length;
+    offsets[index] = pieces[pieces.length - 1];
+    pieces[pieces.length - 1] += chunk.bytes;
+  }
+  return {
+    homes,
+    offsets,
+    buffers: pieces.map((size) => new SharedArrayBuffer(size)),
+    loaded: new Uint8Array(new SharedArrayBuffer(plan.chunks.length)),
+  };
+}
+
+/** Bytes of chunks that stay, and of those that have to be read in every sweep. */
+export function residentBytes(plan: SweepPlan, { homes }: Residence): { resident: number; streamed: number } {
+  let resident = 0;
+  let streamed = 0;
+  for (const [index, chunk] of plan.chunks.entries())
+    if (homes[index] >= 0) resident += chunk.bytes;
+    else streamed += chunk.stored;
+  return { resident, streamed };
+}
+
+/** At every point of the sweep the chosen chunks are the same share of what came before, as nearly as they can be. */
+function chooseEvenly(chunks: readonly ChunkRead[], bytes: number): boolean[] {
+  const total = chunks.reduce((sum, chunk) => sum + chunk.bytes, 0);
+  const share = Math.min(1, bytes / total);
+  let passed = 0;
+  let chosen = 0;
+  return chunks.map((chunk) => {
+    passed += chunk.bytes;
+    const fits = chosen + chunk.bytes <= Math.min(bytes, passed * share + 1);
+    if (fits) chosen += chunk.bytes;
+    return fits;
+  });
+}
