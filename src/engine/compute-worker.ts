@@ -3,12 +3,13 @@ import { parentPort, workerData } from "node:worker_threads";
 import type { Address, KvType } from "../kernels/types.ts";
 import { createWasmKernels } from "../kernels/wasm.ts";
 import type { Hyperparameters } from "../model/types.ts";
-import { Control, Stopped } from "../stream/control.ts";
+import { Control } from "../stream/control.ts";
 import { PartCursor } from "../stream/part-cursor.ts";
 import type { Residence } from "../stream/residence.ts";
 import type { Ring } from "../stream/ring.ts";
 import { StageTimes } from "../stream/stage-times.ts";
 import type { SweepPlan } from "../stream/sweep-plan.ts";
+import { untilStopped, type WorkerMessage } from "../stream/worker-message.ts";
 import type { Buffers } from "./buffers.ts";
 import { forward } from "./forward.ts";
 import { attentionShapes } from "./kv-cache.ts";
@@ -33,11 +34,6 @@ export interface ComputeData {
   readonly stages: number;
 }
 
-/** What a worker tells the main thread: a sweep is done, or it has stopped (by itself, where there is a failure). */
-export type WorkerMessage =
-  | { readonly done: number }
-  | { readonly stopped: true; readonly failure?: string | undefined };
-
 const { thread, threads, model, plan, ring, residence, buffers, memory, ...data } = workerData as ComputeData;
 const control = new Control(threads, data.control);
 const times = new StageTimes(data.stages, data.times);
@@ -45,18 +41,7 @@ const team = new Team(control, thread);
 const shapes = attentionShapes(model, data.kvType);
 const port = parentPort!;
 
-port.on("message", (message: "start") => {
-  let failure: string | undefined;
-  try {
-    if (message === "start") runSweeps();
-  } catch (error) {
-    if (!(error instanceof Stopped)) {
-      failure = (error as Error).stack ?? String(error);
-      control.stop();
-    }
-  }
-  port.postMessage({ stopped: true, failure } satisfies WorkerMessage);
-});
+port.on("message", () => port.postMessage(untilStopped(control, runSweeps)));
 
 function runSweeps(): never {
   const cursor = new PartCursor({ plan, ring, residence, control, thread, memory, staging: data.staging });

@@ -80,7 +80,9 @@ export class Engine {
   readonly direct: boolean;
   /** Sweeps since the workers were started. */
   #sweeps = 0;
-  #busy = false;
+  /** The sweep that was asked for last: sweeps wait for each other. */
+  #last: Promise<unknown> = Promise.resolve();
+  #closed = false;
 
   constructor(cache: Cache, options: EngineOptions = {}) {
     const { manifest, folder } = cache;
@@ -153,15 +155,20 @@ export class Engine {
 
   /**
    * Run all layers over these rows. Rows of a sequence must come in the order of their positions and continue what
-   * is in its KV cache.
+   * is in its KV cache. Sweeps that are asked for while one is running wait for their turn.
    *
    * @throws SluiceError `aborted` within a chunk of the signal; the rows' positions must be computed again
    */
-  async sweep(rows: readonly Row[], { signal, onStage }: SweepOptions = {}): Promise<SweepResult> {
-    if (this.#busy) throw new Error("a sweep is running already");
+  sweep(rows: readonly Row[], options: SweepOptions = {}): Promise<SweepResult> {
     if (rows.length > MAXIMUM_ROWS) throw new RangeError(`${rows.length} rows, ${MAXIMUM_ROWS} at most`);
+    const sweep = this.#last.then(() => this.#sweep(rows, options));
+    this.#last = sweep.catch(() => {});
+    return sweep;
+  }
+
+  async #sweep(rows: readonly Row[], { signal, onStage }: SweepOptions): Promise<SweepResult> {
     throwIfAborted(signal);
-    this.#busy = true;
+    if (this.#closed) throw new SluiceError("aborted", "the model was closed");
     const start = performance.now();
     const abort = () => this.#control.stop();
     const progress = onStage && setInterval(() => onStage(this.#control.stage), PROGRESS_MS);
@@ -183,12 +190,13 @@ export class Engine {
     } finally {
       signal?.removeEventListener("abort", abort);
       clearInterval(progress);
-      this.#busy = false;
     }
   }
 
-  /** Stop the threads and close the files. */
+  /** Stop the threads and close the files. A sweep that is running ends with an `aborted` error. */
   async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
     await this.#workers.close();
     this.#embedding.close();
   }

@@ -16,6 +16,7 @@ export class Session {
   readonly #layers: number;
   readonly #sequence: Sequence;
   #ids: number[] = [];
+  #generating = false;
 
   constructor(engine: Engine, tokenizer: Tokenizer, layers: number, contextLength: number) {
     this.#engine = engine;
@@ -57,9 +58,14 @@ export class Session {
     prompt: readonly number[],
     options: GenerateOptions = {},
   ): AsyncGenerator<GeneratedToken, GenerateResult> {
+    if (this.#generating)
+      throw new SluiceError("bad-input", "this session is generating already", {
+        next: "Wait for its end, abort it, or create another session.",
+      });
     const { maxTokens = Number.POSITIVE_INFINITY, logprobs, signal, onProgress } = options;
     const sampler = createSampler(options.sampling);
     this.#check(prompt);
+    this.#generating = true;
     const reused = this.#keep(commonPrefix(this.#ids, prompt.slice(0, -1)));
     const prefill: SweepTiming[] = [];
     const decode: SweepTiming[] = [];
@@ -122,6 +128,8 @@ export class Session {
     } catch (error) {
       if (error instanceof SluiceError && error.code === "aborted") return result("abort");
       throw error;
+    } finally {
+      this.#generating = false;
     }
   }
 

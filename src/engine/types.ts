@@ -18,7 +18,7 @@ export interface SamplingOptions {
   readonly seed?: number;
 }
 
-/** Where a generation stands: for progress lines. Called before each stage of a sweep, and often. */
+/** Where a generation stands: for progress lines. Told about ten times a second. */
 export interface GenerateProgress {
   readonly phase: "prefill" | "decode";
   /** Layers that are done in this sweep, and layers in all. */

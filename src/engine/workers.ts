@@ -2,7 +2,8 @@ import { Worker } from "node:worker_threads";
 import { SluiceError } from "../errors.ts";
 import type { Control } from "../stream/control.ts";
 import type { ReaderData } from "../stream/reader-worker.ts";
-import type { ComputeData, WorkerMessage } from "./compute-worker.ts";
+import { type Failure, fromFailure, toFailure, type WorkerMessage } from "../stream/worker-message.ts";
+import type { ComputeData } from "./compute-worker.ts";
 
 const READER = new URL("../stream/reader-worker.js", import.meta.url);
 const COMPUTE = new URL("./compute-worker.js", import.meta.url);
@@ -21,7 +22,7 @@ export class Workers {
   readonly #workers: readonly Worker[];
   /** Threads that have not unwound yet; 0: all wait to be started. */
   #active = 0;
-  #failure: string | undefined;
+  #failure: Failure | undefined;
   /** A thread that died cannot be started again. */
   #dead = false;
   #settle: ((error?: Error) => void) | undefined;
@@ -35,7 +36,7 @@ export class Workers {
       worker.on("message", (message: WorkerMessage) => this.#receive(message));
       worker.on("error", (error) => {
         this.#dead = true;
-        this.#receive({ stopped: true, failure: String(error) });
+        this.#receive({ stopped: true, failure: toFailure(error) });
       });
     }
   }
@@ -69,9 +70,13 @@ export class Workers {
     );
   }
 
+  /** End the threads; a sweep that is at work ends with an error. */
   async close(): Promise<void> {
+    this.#dead = true;
     this.#control.stop();
+    this.#settle?.(CLOSED());
     await Promise.all(this.#workers.map((worker) => worker.terminate()));
+    this.#allStopped?.();
   }
 
   /** Keep the process alive while something is waited for. */
@@ -91,13 +96,14 @@ export class Workers {
     this.#failure ??= message.failure;
     if (message.failure !== undefined) this.#control.stop();
     if (this.#active > 0) return;
-    this.#settle?.(this.#error());
+    this.#settle?.(this.#failure === undefined ? STOPPED() : fromFailure(this.#failure));
     this.#allStopped?.();
   }
 
   #error(): SluiceError {
-    return new SluiceError("io", this.#failure ?? "the sweep was stopped", {
-      next: "Check the unpacked model with `sluice cache verify`, and the disk it is on.",
-    });
+    return this.#failure === undefined ? CLOSED() : fromFailure(this.#failure);
   }
 }
+
+const STOPPED = () => new SluiceError("aborted", "the sweep was stopped");
+const CLOSED = () => new SluiceError("aborted", "the model was closed");

@@ -1,7 +1,9 @@
 /** The reader thread: brings chunks into memory in the order of the plan, sweep after sweep. */
 import { closeSync, readSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
+import { SluiceError } from "../errors.ts";
 import { decompressChunk } from "../store/compression.ts";
+import { reasonOf } from "../store/io-error.ts";
 import { alignUp } from "../store/layout.ts";
 import { Control, Stopped } from "./control.ts";
 import { openFile } from "./open-file.ts";
@@ -9,6 +11,7 @@ import type { Residence } from "./residence.ts";
 import { type Ring, slotOffset } from "./ring.ts";
 import { StageTimes } from "./stage-times.ts";
 import type { ChunkRead, SweepPlan } from "./sweep-plan.ts";
+import { untilStopped } from "./worker-message.ts";
 
 export interface ReaderData {
   readonly plan: SweepPlan;
@@ -32,24 +35,17 @@ const homes = [new Uint8Array(memory.buffer), ...residence.buffers.map((shared) 
 const arrivals = slots.subarray(slotOffset(ring, ring.slots), slotOffset(ring, ring.slots + 1));
 const port = parentPort!;
 
-port.on("message", (message: "start") => {
-  let failure: string | undefined;
+port.on("message", () => port.postMessage(untilStopped(control, readAll)));
+
+function readAll(): void {
   const files: number[] = [];
   try {
-    if (message === "start") {
-      for (const path of plan.paths) files.push(openFile(path, direct));
-      readSweeps(files);
-    }
-  } catch (error) {
-    if (!(error instanceof Stopped)) {
-      failure = (error as Error).message;
-      control.stop();
-    }
+    for (const path of plan.paths) files.push(openFile(path, direct));
+    readSweeps(files);
   } finally {
     for (const file of files) closeSync(file);
   }
-  port.postMessage({ stopped: true, failure });
-});
+}
 
 /**
  * Read ahead as far as the ring allows, over the end of a sweep as well: the next one begins with the same layers.
@@ -106,9 +102,23 @@ function load(
 }
 
 function readFully(chunk: ChunkRead, target: Uint8Array, files: readonly number[]): void {
+  const path = plan.paths[chunk.file];
   for (let done = 0; done < target.length; ) {
-    const got = readSync(files[chunk.file], target, done, target.length - done, chunk.offset + done);
-    if (got === 0) throw new Error(`${plan.paths[chunk.file]} ends at byte ${chunk.offset + done}`);
+    const got = tryRead(files[chunk.file], path, target.subarray(done), chunk.offset + done);
+    if (got === 0)
+      throw new SluiceError("bad-cache", `${path} ends at byte ${chunk.offset + done}: it is truncated`, {
+        next: "Unpack the model again with --force.",
+      });
     done += got;
+  }
+}
+
+function tryRead(file: number, path: string, target: Uint8Array, offset: number): number {
+  try {
+    return readSync(file, target, 0, target.length, offset);
+  } catch (error) {
+    throw new SluiceError("io", `cannot read ${path}: ${reasonOf(error)}`, {
+      next: "Check the disk that it is on, and the unpacked model with `sluice cache verify`.",
+    });
   }
 }

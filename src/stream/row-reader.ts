@@ -2,6 +2,7 @@ import { closeSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { SluiceError } from "../errors.ts";
 import { halfToFloatTable } from "../quant/half.ts";
+import { reasonOf } from "../store/io-error.ts";
 import { layoutChunks } from "../store/layout.ts";
 import { BLOCK_COLUMNS, PANEL_ROWS, panelBytes, Q8_BLOCK_BYTES, Q8_QUADS_BYTES } from "../store/panel.ts";
 import type { StoredFile } from "../store/types.ts";
@@ -20,7 +21,11 @@ export class RowReader {
   constructor(folder: string, file: StoredFile) {
     this.#stored = file;
     this.#path = join(folder, file.name);
-    this.#file = openSync(this.#path, "r");
+    try {
+      this.#file = openSync(this.#path, "r");
+    } catch (error) {
+      throw new SluiceError("io", `cannot read ${this.#path}: ${reasonOf(error)}`, { cause: error });
+    }
     const { dtype, columns } = file.tensors[0];
     this.#panel = new Uint8Array(panelBytes(dtype, columns));
     const chunks = layoutChunks(file.tensors);

@@ -124,10 +124,32 @@ describe("a session", () => {
     const session = model.createSession();
     for (let attempt = 0; attempt < 2; attempt++)
       await expect(finish(session, prompt, { maxTokens: 3 })).rejects.toMatchObject({
-        code: "io",
+        code: "bad-cache",
         message: expect.stringContaining("layer-30.bin"),
       });
     await model.close();
+  });
+
+  it("shares the engine with other sessions, and turns down a second generation of its own", async () => {
+    const model = await models.open(path);
+    const want = await finish(model.createSession(), prompt, { maxTokens: 6 });
+    const sessions = [model.createSession(), model.createSession(), model.createSession()];
+    const results = await Promise.all(sessions.map((session) => finish(session, prompt, { maxTokens: 6 })));
+    for (const { ids } of results) expect(ids).toEqual(want.ids);
+    const running = finish(sessions[0], [...prompt, 1], { maxTokens: 3 });
+    await expect(finish(sessions[0], prompt, { maxTokens: 3 })).rejects.toMatchObject({ code: "bad-input" });
+    expect((await running).ids.length).toBeGreaterThan(0);
+    await model.close();
+  });
+
+  it("ends when the model is closed, and not twice", async () => {
+    const model = await models.open(path);
+    const running = finish(model.createSession(), prompt, {});
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await model.close();
+    expect((await running).stop).toBe("abort");
+    await model.close();
+    expect((await finish(model.createSession(), prompt, {})).stop).toBe("abort");
   });
 
   it("does not keep a process alive that forgot to close it", async () => {
