@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { chatLoop } from "./chat-loop.ts";
+import { addEngineOptions, type EngineFlags } from "./engine-options.ts";
 import { addUnpackOptions, type UnpackFlags } from "./ensure-unpacked.ts";
 import { BUNDLED_MODEL, chooseModel } from "./model-argument.ts";
 import { addGenerationOptions, type GenerationFlags, samplingOptions } from "./options.ts";
@@ -8,6 +9,7 @@ import { withModel } from "./with-model.ts";
 
 type ChatFlags = GenerationFlags &
   TemplateFlags &
+  EngineFlags &
   UnpackFlags & { readonly model?: string; readonly system?: string; readonly verbose?: boolean };
 
 export function chatCommand(): Command {
@@ -20,17 +22,19 @@ export function chatCommand(): Command {
     .option("--system <text>", "system message");
   addGenerationOptions(command).option("--verbose", "print times after every answer");
   addTemplateOptions(command);
-  return addUnpackOptions(command).action(async (argument: string | undefined, flags: ChatFlags) => {
-    const sampling = samplingOptions(flags, command);
-    const path = chooseModel(argument, flags.model, command, BUNDLED_MODEL);
-    await withModel(path, flags, (model) =>
-      chatLoop(model, {
-        system: flags.system ?? "",
-        sampling,
-        maxTokens: flags.predict >= 0 ? flags.predict : undefined,
-        template: flags,
-        verbose: flags.verbose === true,
-      }),
-    );
-  });
+  return addUnpackOptions(addEngineOptions(command)).action(
+    async (argument: string | undefined, flags: ChatFlags) => {
+      const sampling = samplingOptions(flags, command);
+      const path = chooseModel(argument, flags.model, command, BUNDLED_MODEL);
+      await withModel(path, flags, (model) =>
+        chatLoop(model, {
+          system: flags.system ?? "",
+          sampling,
+          maxTokens: flags.predict >= 0 ? flags.predict : undefined,
+          template: flags,
+          verbose: flags.verbose === true,
+        }),
+      );
+    },
+  );
 }

@@ -25,7 +25,7 @@ export function demoCommand(): Command {
     const root = flags.tempCache ? temporaryRoot() : resolveRoot(flags.cacheDir);
     const unpacked = await unpackShown(BUNDLED_MODEL, root, flags, {});
     print(...summary(unpacked));
-    await withUnpacked(unpacked.folder, undefined, demonstrate);
+    await withUnpacked(unpacked.folder, {}, demonstrate);
   });
 }
 

@@ -4,13 +4,15 @@ import { Command } from "commander";
 import type { Model } from "../engine/model.ts";
 import { SluiceError } from "../errors.ts";
 import { errorCode, ioError } from "../store/io-error.ts";
+import { addEngineOptions, type EngineFlags } from "./engine-options.ts";
 import { addUnpackOptions, type UnpackFlags } from "./ensure-unpacked.ts";
 import { interruptSignal } from "./interrupt.ts";
 import { LiveLine } from "./live-line.ts";
 import { chooseModel } from "./model-argument.ts";
 import { withModel } from "./with-model.ts";
 
-type LogitsFlags = UnpackFlags & { readonly model?: string; readonly ids: string; readonly out: string };
+type LogitsFlags = EngineFlags &
+  UnpackFlags & { readonly model?: string; readonly ids: string; readonly out: string };
 
 export function logitsCommand(): Command {
   const command = new Command("logits")
@@ -21,14 +23,16 @@ export function logitsCommand(): Command {
     .option("-m, --model <file>", "GGUF file, as an option")
     .requiredOption("--ids <list>", "token ids, separated by commas")
     .requiredOption("--out <file>", "file to write; - for stdout");
-  return addUnpackOptions(command).action((argument: string | undefined, flags: LogitsFlags) => {
-    const path = chooseModel(argument, flags.model, command);
-    const ids = parseIds(flags.ids, command);
-    if (flags.out === "-" && process.stdout.isTTY) {
-      command.error("error: binary output does not go to a terminal: give --out FILE");
-    }
-    return withModel(path, flags, (model) => writeLogits(model, ids, flags.out));
-  });
+  return addUnpackOptions(addEngineOptions(command)).action(
+    (argument: string | undefined, flags: LogitsFlags) => {
+      const path = chooseModel(argument, flags.model, command);
+      const ids = parseIds(flags.ids, command);
+      if (flags.out === "-" && process.stdout.isTTY) {
+        command.error("error: binary output does not go to a terminal: give --out FILE");
+      }
+      return withModel(path, flags, (model) => writeLogits(model, ids, flags.out));
+    },
+  );
 }
 
 async function writeLogits(model: Model, ids: readonly number[], path: string): Promise<void> {

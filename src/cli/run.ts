@@ -2,6 +2,7 @@ import { Command, Option } from "commander";
 import type { GeneratedToken } from "../engine/types.ts";
 import { answer } from "./answer.ts";
 import { AnswerView } from "./answer-view.ts";
+import { addEngineOptions, type EngineFlags } from "./engine-options.ts";
 import { addUnpackOptions, type UnpackFlags } from "./ensure-unpacked.ts";
 import { interruptSignal, signalExitCode } from "./interrupt.ts";
 import { chooseModel } from "./model-argument.ts";
@@ -18,6 +19,7 @@ import { withModel } from "./with-model.ts";
 type RunFlags = PromptFlags &
   GenerationFlags &
   TemplateFlags &
+  EngineFlags &
   UnpackFlags & {
     readonly model?: string;
     readonly showTemplate?: boolean;
@@ -43,7 +45,7 @@ export function runCommand(): Command {
     .option("--json", "print one JSON object at the end instead of the text")
     .option("--verbose", "print times at the end: load, prefill, decode, and by layer");
   addTemplateOptions(command);
-  return addUnpackOptions(command).action((argument: string | undefined, flags: RunFlags) =>
+  return addUnpackOptions(addEngineOptions(command)).action((argument: string | undefined, flags: RunFlags) =>
     run(argument, flags, command),
   );
 }

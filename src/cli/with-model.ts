@@ -1,23 +1,24 @@
 import { Model } from "../engine/model.ts";
+import { type EngineFlags, engineOptions } from "./engine-options.ts";
 import { ensureUnpacked, type UnpackFlags } from "./ensure-unpacked.ts";
 import { note } from "./note.ts";
 
 /** Unpack a model where that is not done yet, open it, and close it after `use`, whatever happens. */
 export async function withModel<Result>(
   path: string,
-  flags: UnpackFlags & { readonly ctxSize?: number },
+  flags: UnpackFlags & EngineFlags,
   use: (model: Model) => Promise<Result>,
 ): Promise<Result> {
-  return withUnpacked(await ensureUnpacked(path, flags), flags.ctxSize, use);
+  return withUnpacked(await ensureUnpacked(path, flags), flags, use);
 }
 
 /** Open an unpacked model, and close it after `use`. */
 export async function withUnpacked<Result>(
   folder: string,
-  contextLength: number | undefined,
+  flags: EngineFlags,
   use: (model: Model) => Promise<Result>,
 ): Promise<Result> {
-  const model = await Model.open(folder, contextLength === undefined ? {} : { contextLength });
+  const model = await Model.open(folder, engineOptions(flags));
   const trained = model.manifest.model.contextLength;
   if (model.contextLength > trained && trained > 0) {
     note(`sluice: the model was trained for a context of ${trained} tokens; it may talk nonsense beyond`);

@@ -1,0 +1,47 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { EngineOptions } from "../engine/engine.ts";
+import type { KvType } from "../kernels/types.ts";
+import { wholeNumber } from "./options.ts";
+
+export interface EngineFlags {
+  readonly threads?: number;
+  readonly ram?: number | "auto";
+  readonly kv?: KvType;
+  readonly ctxSize?: number;
+}
+
+/** Options of how a model runs, not of what it says. */
+export function addEngineOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option("-t, --threads <n>", "compute threads (default: one for each processor)").argParser(
+        wholeNumber(1),
+      ),
+    )
+    .addOption(
+      new Option(
+        "--ram <size>",
+        "memory for weights, as 800M or 2.5G: what fits is read from disk only once; auto: as much as is safe (default: stream everything)",
+      ).argParser(parseRam),
+    )
+    .addOption(
+      new Option("--kv <type>", "type of the KV cache (default: f32 with f32 weights, else f16)").choices([
+        "f32",
+        "f16",
+      ]),
+    );
+}
+
+export function engineOptions({ threads, ram, kv, ctxSize }: EngineFlags): EngineOptions {
+  return { threads, ram, kvType: kv, contextLength: ctxSize };
+}
+
+const UNITS = ["", "k", "m", "g", "t"];
+
+/** Bytes from `800M`, `2.5G`, `1500000000`: decimal units, and binary ones as `1GiB`. */
+export function parseRam(text: string): number | "auto" {
+  if (text === "auto") return text;
+  const [, digits, unit, binary] = /^(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?$/i.exec(text.trim()) ?? [];
+  if (digits === undefined) throw new InvalidArgumentError("It must be a size as 800M or 2.5G, or auto.");
+  return Math.round(Number(digits) * (binary ? 1024 : 1000) ** UNITS.indexOf(unit.toLowerCase()));
+}
