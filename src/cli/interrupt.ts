@@ -1,4 +1,8 @@
 import { constants } from "node:os";
+import { signalsAreRelayed } from "./huge-pages.ts";
+
+/** A signal that comes again within this time, where the process before this one passes them on, is the same one. */
+const ECHO_MS = 100;
 
 const controller = new AbortController();
 
@@ -17,8 +21,13 @@ export function takeCtrlC(handler: () => void): () => void {
 
 /** Turn the signals into `interruptSignal`. A second one leaves at once, by way of the exit handlers. */
 export function listenForInterrupts(): void {
+  let last = -Infinity;
   for (const name of ["SIGINT", "SIGTERM"] as const) {
     process.on(name, () => {
+      const now = performance.now();
+      const echo = signalsAreRelayed && now - last < ECHO_MS;
+      last = now;
+      if (echo) return;
       if (name === "SIGINT" && onCtrlC) onCtrlC();
       else if (controller.signal.aborted) process.exit(signalExitCode(name));
       else controller.abort(name);
