@@ -17,10 +17,19 @@ function run(...command) {
 }
 
 run(tsc, "-p", "tsconfig.build.json");
-run(
-  asc,
-  "src/kernels/wasm/index.as.ts",
-  ...["--outFile", "dist/kernels/kernels.wasm", "-O3", "--noAssert", "--runtime", "stub"],
-  ...["--importMemory", "--sharedMemory", "--initialMemory", "1", "--maximumMemory", "65536"],
-  ...["--enable", "simd,threads"],
-);
+/**
+ * @param {string} entry
+ * @param {string} out
+ * @param {string} features
+ */
+function compileKernels(entry, out, features) {
+  run(
+    asc,
+    `src/kernels/wasm/${entry}`,
+    ...["--outFile", `dist/kernels/${out}`, "-O3", "--noAssert", "--runtime", "stub", "--enable", features],
+    ...["--importMemory", "--sharedMemory", "--initialMemory", "1", "--maximumMemory", "65536"],
+  );
+}
+
+compileKernels("index.as.ts", "kernels.wasm", "simd,threads");
+compileKernels("relaxed.as.ts", "relaxed.wasm", "simd,threads,relaxed-simd");

@@ -47,6 +47,10 @@ export interface Buffers {
   /** What a product reads, rounded for quantized weights: (rows, columns) int16, (rows, columns / 32) */
   readonly rounded: Address;
   readonly roundedScales: Address;
+  /** The same in tiles of 8 bits, for long prompts: (rows, width) int8, (rows, width / 32) twice */
+  readonly bytes: Address;
+  readonly byteScales: Address;
+  readonly byteSums: Address;
   /** For each thread a block of attention scores */
   readonly scores: Address;
   /** (asked rows, logitsStride) */
@@ -85,6 +89,9 @@ export function allocateBuffers(arena: Arena, model: Hyperparameters, threads: n
     projected: rows(projectedStride),
     rounded: rows(widestInput / 2),
     roundedScales: rows(Math.ceil(widestInput / BLOCK_COLUMNS)),
+    bytes: rows(Math.ceil(model.width / 4)),
+    byteScales: rows(Math.ceil(model.width / BLOCK_COLUMNS)),
+    byteSums: rows(Math.ceil(model.width / BLOCK_COLUMNS)),
     scores: arena.allocate(threads * SCORES_BYTES),
     logits: arena.allocate(MAXIMUM_ASKED * logitsStride * 4),
     qStride,

@@ -1,7 +1,7 @@
 /** A compute thread: waits for sweeps and runs the forward pass on its share. */
 import { parentPort, workerData } from "node:worker_threads";
 import type { Address, KvType } from "../kernels/types.ts";
-import { createWasmKernels } from "../kernels/wasm.ts";
+import { createInt8Kernels, createWasmKernels } from "../kernels/wasm.ts";
 import type { Hyperparameters } from "../model/types.ts";
 import { Control } from "../stream/control.ts";
 import { PartCursor } from "../stream/part-cursor.ts";
@@ -47,6 +47,7 @@ function runSweeps(): never {
   const cursor = new PartCursor({ plan, ring, residence, control, thread, memory, staging: data.staging });
   const weights = new Weights(cursor, team);
   const kernels = createWasmKernels(data.kernels, memory);
+  const int8 = createInt8Kernels(memory);
   const { quantized } = data;
   let words = new Uint32Array(memory.buffer);
 
@@ -63,7 +64,11 @@ function runSweeps(): never {
       started = now;
       control.stage = stage + 1;
     };
-    forward({ model, buffers, kernels, shapes, weights, quantized, team, words, stageDone }, rows, asked);
+    forward(
+      { model, buffers, kernels, int8, shapes, weights, quantized, team, words, stageDone },
+      rows,
+      asked,
+    );
     cursor.finishSweep();
     if (thread === 0) port.postMessage({ done: sweep } satisfies WorkerMessage);
   }

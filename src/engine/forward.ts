@@ -4,18 +4,26 @@
  * A row is one token of one sequence. Rows of a sequence lie in the order of their positions, and each sees what
  * the rows before it left in the KV cache.
  */
-import type { Address, AttentionShape, Kernels } from "../kernels/types.ts";
+import type { Address, AttentionShape, Int8Kernels, Kernels } from "../kernels/types.ts";
 import type { Hyperparameters, LayerShape } from "../model/types.ts";
 import { BLOCK_COLUMNS } from "../store/panel.ts";
 import { type Buffers, SCORES_BYTES } from "./buffers.ts";
 import type { Team } from "./team.ts";
 import type { Input, Weights } from "./weights.ts";
 
+/**
+ * Rows from which on activations may be rounded to 8 bits. Fewer rows give to the bit what each of them alone would
+ * give: decoding, and whatever is to equal it.
+ */
+const BYTE_ROWS = 32;
+
 /** What a thread computes with. */
 export interface Machine {
   readonly model: Hyperparameters;
   readonly buffers: Buffers;
   readonly kernels: Kernels;
+  /** Where the machine has them. */
+  readonly int8: Int8Kernels | undefined;
   /** Of each layer. */
   readonly shapes: readonly AttentionShape[];
   readonly weights: Weights;
@@ -93,7 +101,7 @@ function feedForward(machine: Machine, layer: LayerShape, rows: number): void {
   const { gateUp, gated, gateUpStride } = buffers;
   const columns = layer.feedForward;
 
-  const normed = normalize(machine, weights.vector("ffn_norm"), rows);
+  const normed = inBytes(machine, normalize(machine, weights.vector("ffn_norm"), rows), rows);
   weights.multiply("ffn_gate_up", kernels, normed, rows, gateUp, gateUpStride);
 
   // By columns, for a single row is long enough to be shared. Gate and up lie side by side.
@@ -141,6 +149,20 @@ function normalize(
     kernels.quantizeRows(normed, rows, width, first, end, 0, width, input.rounded, input.scales);
   team.barrier();
   return input;
+}
+
+/**
+ * The same input in tiles of 8 bits, where these are exact and the prompt is long. Only for gate and up: they are more
+ * than half of the arithmetic, and what they multiply has just been normalized, so that it suffers least.
+ */
+function inBytes(machine: Machine, input: Input, rows: number): Input {
+  const { model, buffers, int8, team } = machine;
+  if (int8 === undefined || rows < BYTE_ROWS || !isRounded(machine, model.width)) return input;
+  const { bytes: q, byteScales: scales, byteSums: sums } = buffers;
+  const end = Math.min(team.endRow(rows), rows - (rows % 4));
+  int8.quantizeTiles(input.x, model.width, team.firstRow(rows), end, q, scales, sums);
+  team.barrier();
+  return { ...input, bytes: { kernels: int8, q, scales, sums } };
 }
 
 /** Values ready to be multiplied, when each thread has written all rows of its `columnShare` or there was a barrier. */

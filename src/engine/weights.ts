@@ -1,4 +1,4 @@
-import type { Address, Kernels } from "../kernels/types.ts";
+import type { Address, Int8Kernels, Kernels } from "../kernels/types.ts";
 import type { TensorRole } from "../model/types.ts";
 import { PANEL_ROWS } from "../store/panel.ts";
 import type { PartCursor } from "../stream/part-cursor.ts";
@@ -10,6 +10,13 @@ export interface Input {
   readonly x: Address;
   readonly rounded: Address;
   readonly scales: Address;
+  /** Whole tiles of four rows in 8 bits, to be used instead where they are there. */
+  readonly bytes?: {
+    readonly kernels: Int8Kernels;
+    readonly q: Address;
+    readonly scales: Address;
+    readonly sums: Address;
+  };
 }
 
 /** The weights of a sweep as the forward pass sees them: asked for by name, in the order in which they stream by. */
@@ -36,7 +43,7 @@ export class Weights {
   multiply(
     role: TensorRole,
     kernels: Kernels,
-    { x, rounded, scales }: Input,
+    { x, rounded, scales, bytes }: Input,
     rows: number,
     y: Address,
     yStride: number,
@@ -48,7 +55,33 @@ export class Weights {
       const panels = this.#cursor.panels(first, count);
       const to = y + (part.firstPanel + first) * PANEL_ROWS * 4;
       if (part.dtype === "f32") kernels.matmulF32(panels, count, part.columns, x, rows, to, yStride);
-      else kernels.matmulQ8(panels, count, part.columns, rounded, scales, rows, to, yStride);
+      else {
+        const tiled = bytes === undefined ? 0 : rows - (rows % 4);
+        bytes?.kernels.matmulQ8(
+          panels,
+          count,
+          part.columns,
+          bytes.q,
+          bytes.scales,
+          bytes.sums,
+          tiled,
+          to,
+          yStride,
+        );
+        if (rows > tiled) {
+          const [q, rowScales] = [rounded + tiled * part.columns * 2, scales + (tiled * part.columns) / 8];
+          kernels.matmulQ8(
+            panels,
+            count,
+            part.columns,
+            q,
+            rowScales,
+            rows - tiled,
+            to + tiled * yStride * 4,
+            yStride,
+          );
+        }
+      }
       if (part.firstPanel + part.panels === part.tensorPanels) break;
     }
     this.#team.barrier();

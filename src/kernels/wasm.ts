@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { kvBytes, valueDistance } from "./kv-layout.ts";
-import type { Address, AttentionShape, Kernels } from "./types.ts";
+import type { Address, AttentionShape, Int8Kernels, Kernels } from "./types.ts";
 
 /** What src/kernels/wasm exports. */
 interface Exports {
@@ -32,6 +32,22 @@ type AttendHead = (
 /** The compiled kernels, to be shared between threads. */
 export function compileKernels(): WebAssembly.Module {
   return new WebAssembly.Module(readFileSync(new URL("./kernels.wasm", import.meta.url)));
+}
+
+/** The kernels for 8-bit activations; undefined where the engine or the processor cannot compute them exactly. */
+export function createInt8Kernels(memory: WebAssembly.Memory): Int8Kernels | undefined {
+  let module: WebAssembly.Module;
+  try {
+    module = new WebAssembly.Module(readFileSync(new URL("./relaxed.wasm", import.meta.url)));
+  } catch (error) {
+    // No relaxed SIMD in this engine.
+    if ((error as Error).name === "CompileError") return undefined;
+    throw error;
+  }
+  const wasm = new WebAssembly.Instance(module, { env: { memory } }).exports as unknown as Int8Kernels & {
+    isExact(): number;
+  };
+  return wasm.isExact() ? wasm : undefined;
 }
 
 /** The kernels in WebAssembly (AssemblyScript in src/kernels/wasm), with SIMD. They follow the memory as it grows. */

@@ -5,7 +5,7 @@
  * Rows lie in tiles of four as long as there are four: for each four columns the four rows' int16 (32 bytes in all),
  * and for each block the four rows' scales. Rows that are left over lie one after the other.
  */
-import { BLOCK } from "./layout.as";
+import { BLOCK, largestOfBlock } from "./layout.as";
 
 const LIMIT: f32 = 32767;
 
@@ -45,15 +45,4 @@ export function quantizeRows(
       scale += lanes * 4;
     }
   }
-}
-
-// @ts-expect-error: decorators of AssemblyScript
-@inline
-function largestOfBlock(x: usize): f32 {
-  let largest = f32x4.abs(v128.load(x));
-  for (let offset: usize = 16; offset < 128; offset += 16)
-    largest = f32x4.max(largest, f32x4.abs(v128.load(x + offset)));
-  largest = f32x4.max(largest, v128.shuffle<f32>(largest, largest, 2, 3, 0, 1));
-  largest = f32x4.max(largest, v128.shuffle<f32>(largest, largest, 1, 0, 3, 2));
-  return f32x4.extract_lane(largest, 0);
 }
