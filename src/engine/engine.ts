@@ -1,10 +1,12 @@
 import { availableParallelism } from "node:os";
+import { dirname } from "node:path";
 import { SluiceError, throwIfAborted } from "../errors.ts";
 import type { KvType } from "../kernels/types.ts";
 import { compileKernels } from "../kernels/wasm.ts";
 import type { Cache } from "../store/cache.ts";
 import { availableMemory } from "../stream/available-memory.ts";
 import { Control } from "../stream/control.ts";
+import { prefersDirect } from "../stream/disk-speed.ts";
 import type { ReaderData } from "../stream/reader-worker.ts";
 import { planResidence, residentBytes } from "../stream/residence.ts";
 import { createRing } from "../stream/ring.ts";
@@ -116,7 +118,7 @@ export class Engine {
     this.streamedBytes = streamed;
     // What fits into memory beside all else, the page cache keeps without being asked.
     const cacheable = streamed + resident + kvBytes + OVERHEAD_BYTES < available;
-    this.direct = ring.direct && !cacheable;
+    this.direct = !cacheable && prefersDirect(dirname(folder), ring, streamed);
 
     this.#control = new Control(threads);
     this.#times = new StageTimes(stages);
