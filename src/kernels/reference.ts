@@ -1,5 +1,5 @@
 import { f32ToF16, halfToFloatTable } from "../quant/half.ts";
-import { BLOCK_COLUMNS, PANEL_ROWS, panelBytes, Q8_BLOCK_BYTES, Q8_QUADS_BYTES } from "../store/panel.ts";
+import { BLOCK_BYTES, BLOCK_COLUMNS, PANEL_ROWS, panelBytes, WEIGHTS_BYTES } from "../store/panel.ts";
 import { kvBytes, valueDistance } from "./kv-layout.ts";
 import type { AttentionShape, Kernels } from "./types.ts";
 
@@ -72,14 +72,14 @@ export function createReferenceKernels(buffer: ArrayBufferLike): Kernels {
           for (let panelRow = 0; panelRow < PANEL_ROWS; panelRow++) {
             let sum = 0;
             for (let block = 0; block < blocks; block++) {
-              const w = weights + block * Q8_BLOCK_BYTES;
+              const w = weights + block * BLOCK_BYTES.q8;
               let dot = 0;
               for (let quad = 0; quad < BLOCK_COLUMNS / 4; quad++) {
                 const from = w + quad * 16 + panelRow * 4;
                 const x = q / 2 + start * columns + (block * BLOCK_COLUMNS + quad * 4) * lanes + lane * 4;
                 for (let i = 0; i < 4; i++) dot += i8[from + i] * i16[x + i];
               }
-              const scale = halves[u16[(w + Q8_QUADS_BYTES) / 2 + panelRow]];
+              const scale = halves[u16[(w + WEIGHTS_BYTES.q8) / 2 + panelRow]];
               sum += dot * scale * f32[scales / 4 + start * blocks + block * lanes + lane];
             }
             f32[y / 4 + row * yStride + panel * PANEL_ROWS + panelRow] = sum;

@@ -32,6 +32,7 @@ export function planModel(gguf: Gguf): ModelPlan {
     return {
       role: spec.role,
       sources,
+      sourceTypes: sources.map((name) => gguf.tensors.get(name)!.type),
       kind: spec.kind,
       rows: spec.rows * sources.length,
       columns: spec.columns,

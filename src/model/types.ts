@@ -59,8 +59,9 @@ export type TensorRole =
  */
 export interface TensorPlan {
   readonly role: TensorRole;
-  /** Names in the model file. */
+  /** Names in the model file, and types there as ggml calls them. */
   readonly sources: readonly string[];
+  readonly sourceTypes: readonly string[];
   /** A vector is stored as it is; a matrix in panels of rows. */
   readonly kind: "vector" | "matrix";
   readonly rows: number;

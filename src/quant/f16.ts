@@ -1,5 +1,5 @@
 import type { BlockFormat } from "./block-format.ts";
-import { halfToFloatTable } from "./half.ts";
+import { f32BitsToF16, halfToFloatTable } from "./half.ts";
 
 /** IEEE 754 binary16. */
 export const f16: BlockFormat = {
@@ -13,3 +13,14 @@ export const f16: BlockFormat = {
     for (let i = 0; i < count; i++) bits[i] = patterns[source[2 * i] | (source[2 * i + 1] << 8)];
   },
 };
+
+/**
+ * Round `count` values to float16, to nearest, ties to even.
+ *
+ * @param target at least `count * 2` bytes, 2-byte aligned
+ */
+export function roundToF16(source: Float32Array, target: Uint8Array, count: number): void {
+  const bits = new Int32Array(source.buffer, source.byteOffset, count);
+  const halves = new Uint16Array(target.buffer, target.byteOffset, count);
+  for (let i = 0; i < count; i++) halves[i] = f32BitsToF16(bits[i]);
+}

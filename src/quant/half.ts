@@ -38,8 +38,13 @@ export function f16ToF32(half: number): number {
 /** f16 bits of a number (first rounded to float32), rounded to nearest, ties to even. Too large becomes infinity. */
 export function f32ToF16(value: number): number {
   float[0] = value;
-  const sign = (bits[0] >>> 16) & 0x8000;
-  const magnitude = bits[0] & 0x7fffffff;
+  return f32BitsToF16(bits[0]);
+}
+
+/** The same of the bits of a float32. */
+export function f32BitsToF16(pattern: number): number {
+  const sign = (pattern >>> 16) & 0x8000;
+  const magnitude = pattern & 0x7fffffff;
   if (magnitude > 0x7f800000) return sign | 0x7e00 | ((magnitude >> 13) & 0x3ff);
   // 65520 and more lie nearer to 65536, which f16 does not have.
   if (magnitude >= 0x477ff000) return sign | 0x7c00;
@@ -48,8 +53,8 @@ export function f32ToF16(value: number): number {
     return sign | ((rounded - 0x38000000) >> 13);
   }
   // Below 2^-14 the spacing is 2^-24: adding 0.5 leaves that many bits in a float32, rounded by the addition.
-  float[0] = Math.abs(float[0]);
-  float[0] = float[0] + 0.5;
+  bits[0] = magnitude;
+  float[0] += 0.5;
   return sign | (bits[0] - 0x3f000000);
 }
 

@@ -1,8 +1,8 @@
 /** Checks of a manifest, so that nothing behind it needs to doubt a number. */
 import { alignUp, CHUNK_BYTES, layoutChunks, tensorPanelBytes, tensorPanels } from "./layout.ts";
 import { EMBEDDING, layerFileName, OUTPUT, TOKENIZER } from "./names.ts";
-import { BLOCK_COLUMNS } from "./panel.ts";
-import { DTYPES, type StoredFile, type StoredTensor } from "./types.ts";
+import { BLOCK_COLUMNS, isQuantized } from "./panel.ts";
+import { DTYPES, type StoredFile, type StoredTensor, type TensorDtype } from "./types.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 /** Rows and columns beyond this belong to no model. */
@@ -74,12 +74,21 @@ function checkModel(model: unknown, layers: number): string | undefined {
 
 function isTensor(value: unknown): boolean {
   if (!isFields(value)) return false;
-  const { role, sources, kind, rows, columns, dtype } = value;
+  const { role, sources, sourceTypes, kind, rows, columns, dtype } = value;
   if (typeof role !== "string" || (kind !== "vector" && kind !== "matrix")) return false;
-  if (!Array.isArray(sources) || sources.length === 0 || !sources.every((name) => typeof name === "string"))
-    return false;
+  if (!isTexts(sources) || !isTexts(sourceTypes) || sources.length !== sourceTypes.length) return false;
   if (!isDimension(rows) || !isDimension(columns) || rows % sources.length !== 0) return false;
-  return dtype === "f32" || (dtype === "q8" && kind === "matrix" && columns % BLOCK_COLUMNS === 0);
+  if (dtype === "f32") return true;
+  return (
+    kind === "matrix" &&
+    (dtype === "f16" ||
+      dtype === "bf16" ||
+      (isQuantized(dtype as TensorDtype) && columns % BLOCK_COLUMNS === 0))
+  );
+}
+
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.length > 0 && value.every((text) => typeof text === "string");
 }
 
 function isFields(value: unknown): value is Fields {

@@ -1,5 +1,5 @@
 /** Names of folders and files in the cache. All are legal on every file system, Windows' included. */
-import type { Compression, Dtype } from "./types.ts";
+import { type Compression, DTYPES, type Dtype } from "./types.ts";
 
 export const MANIFEST = "manifest.msgpack";
 /** What an unfinished unpack has done so far: see `Journal`. */
@@ -16,7 +16,7 @@ export const REPLACED = ".old";
 
 const OWN_FILE =
   /^(manifest\.msgpack|unpack\.msgpack|tokenizer\.msgpack|(embedding|output|layer-\d{2,})\.bin)(\.partial|\.tmp)?$/;
-const OWN_FOLDER = /-[0-9a-f]{12}-(f32|q8)(-lz4)?(\.new|\.old)?$/;
+const OWN_FOLDER = new RegExp(`-[0-9a-f]{12}-(${DTYPES.join("|")})(-lz4)?(\\.new|\\.old)?$`);
 /** Base names that Windows keeps for devices, whatever follows a dot. */
 const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
 const NAME_LENGTH = 80;

@@ -1,20 +1,26 @@
 import type { Hyperparameters, TensorRole } from "../model/types.ts";
 
-/** What a stored weight is made of. */
-export type Dtype = "f32" | "q8";
-export const DTYPES: readonly Dtype[] = ["f32", "q8"];
+/** How a cache holds the matrices of a model: `tensorDtype` tells what that makes of each. */
+export type Dtype = "f32" | "native" | "f16" | "q8";
+/** The most exact first. */
+export const DTYPES: readonly Dtype[] = ["f32", "native", "f16", "q8"];
+
+/** What the weights of one tensor are made of: floats, or integers with a scale for a block; see panel.ts. */
+export type TensorDtype = FloatDtype | QuantizedDtype;
+export type FloatDtype = "f32" | "f16" | "bf16";
+export type QuantizedDtype = "q8" | "q4";
 
 export type Compression = "none" | "lz4";
 
 export interface StoredTensor {
   readonly role: TensorRole;
-  /** Names of the tensors in the model file that it was made from. */
+  /** Names of the tensors in the model file that it was made from, and their types there as ggml calls them. */
   readonly sources: readonly string[];
+  readonly sourceTypes: readonly string[];
   readonly kind: "vector" | "matrix";
   readonly rows: number;
   readonly columns: number;
-  /** Vectors, and matrices whose columns do not divide by 32, are f32 whatever the dtype of the cache. */
-  readonly dtype: Dtype;
+  readonly dtype: TensorDtype;
 }
 
 /** Where a chunk lies in its file, and how it is stored. */

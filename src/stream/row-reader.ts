@@ -1,10 +1,10 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { SluiceError } from "../errors.ts";
-import { halfToFloatTable } from "../quant/half.ts";
 import { reasonOf } from "../store/io-error.ts";
 import { layoutChunks } from "../store/layout.ts";
-import { BLOCK_COLUMNS, PANEL_ROWS, panelBytes, Q8_BLOCK_BYTES, Q8_QUADS_BYTES } from "../store/panel.ts";
+import { PANEL_ROWS, panelBytes } from "../store/panel.ts";
+import { readPanelRow } from "../store/panel-row.ts";
 import type { StoredFile } from "../store/types.ts";
 
 /** Rows of the embedding, one small read each: the table is never in memory. */
@@ -40,9 +40,8 @@ export class RowReader {
 
   /** @param target (columns) float32 */
   read(row: number, target: Float32Array): void {
-    const { dtype, columns } = this.#stored.tensors[0];
+    const { dtype } = this.#stored.tensors[0];
     const panel = Math.floor(row / PANEL_ROWS);
-    const lane = row % PANEL_ROWS;
     let chunk = this.#firstPanels.length - 1;
     while (this.#firstPanels[chunk] > panel) chunk--;
     const offset = this.#offsets[chunk] + (panel - this.#firstPanels[chunk]) * this.#panel.length;
@@ -51,21 +50,7 @@ export class RowReader {
       throw new SluiceError("bad-cache", `${this.#path} ends at byte ${offset + got}`, {
         next: "Unpack the model again with --force.",
       });
-
-    if (dtype === "f32") {
-      const values = new Float32Array(this.#panel.buffer);
-      for (let column = 0; column < columns; column++) target[column] = values[column * PANEL_ROWS + lane];
-      return;
-    }
-    const weights = new Int8Array(this.#panel.buffer);
-    const scales = new Uint16Array(this.#panel.buffer);
-    const halves = halfToFloatTable();
-    for (let column = 0; column < columns; column++) {
-      const within = column % BLOCK_COLUMNS;
-      const block = ((column - within) / BLOCK_COLUMNS) * Q8_BLOCK_BYTES;
-      const weight = weights[block + (within - (within % 4)) * PANEL_ROWS + lane * 4 + (within % 4)];
-      target[column] = weight * halves[scales[(block + Q8_QUADS_BYTES) / 2 + lane]];
-    }
+    readPanelRow(dtype, this.#panel, row % PANEL_ROWS, target);
   }
 
   close(): void {

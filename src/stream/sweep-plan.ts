@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import type { TensorRole } from "../model/types.ts";
 import { layoutChunks, tensorPanelBytes, tensorPanels } from "../store/layout.ts";
-import type { Dtype, Manifest, StoredFile } from "../store/types.ts";
+import type { Manifest, StoredFile, TensorDtype } from "../store/types.ts";
 
 /** Panels of one tensor inside a chunk, with all that computing them takes. */
 export interface Part {
   readonly role: TensorRole;
-  readonly dtype: Dtype;
+  readonly dtype: TensorDtype;
   readonly columns: number;
   readonly firstPanel: number;
   readonly panels: number;

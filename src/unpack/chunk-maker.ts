@@ -1,10 +1,12 @@
 import type { Gguf, TensorInfo } from "../gguf/types.ts";
 import type { BlockFormat } from "../quant/block-format.ts";
+import { roundToF16 } from "../quant/f16.ts";
 import { blockFormat } from "../quant/index.ts";
 import { quantizeQ8_0 } from "../quant/q8_0.ts";
 import { type Chunk, type ChunkPart, tensorPanelBytes } from "../store/layout.ts";
-import { BLOCK_COLUMNS, PANEL_ROWS, packPanelsF32, packPanelsQ8 } from "../store/panel.ts";
-import type { StoredTensor } from "../store/types.ts";
+import { packPanels } from "../store/pack-panels.ts";
+import { PANEL_ROWS } from "../store/panel.ts";
+import type { StoredTensor, TensorDtype } from "../store/types.ts";
 
 /** Milliseconds spent so far. */
 export interface MakingTime {
@@ -20,7 +22,7 @@ interface Source {
 
 /**
  * Makes chunks from the tensors of a model file. Holds no more than the source's bytes of one chunk, and one panel
- * in each form on its way: raw, float32, Q8_0.
+ * in each form on its way: raw, float32, rounded.
  */
 export class ChunkMaker {
   readonly time: MakingTime = { readMs: 0, dequantizeMs: 0, encodeMs: 0 };
@@ -29,7 +31,7 @@ export class ChunkMaker {
   readonly #sources: readonly (readonly Source[])[];
   #raw = new Uint8Array(0);
   readonly #values: Float32Array;
-  readonly #blocks: Uint8Array;
+  readonly #rounded: Uint8Array;
 
   /** @throws SluiceError `unsupported` for a tensor type that cannot be read */
   constructor(gguf: Gguf, tensors: readonly StoredTensor[]) {
@@ -43,7 +45,8 @@ export class ChunkMaker {
     );
     const columns = Math.max(...tensors.map((tensor) => tensor.columns));
     this.#values = new Float32Array(columns * PANEL_ROWS);
-    this.#blocks = new Uint8Array((columns / BLOCK_COLUMNS) * Q8_0_BYTES * PANEL_ROWS);
+    // Two bytes a value are enough for float16 and Q8_0.
+    this.#rounded = new Uint8Array(columns * PANEL_ROWS * 2);
   }
 
   /**
@@ -109,24 +112,25 @@ export class ChunkMaker {
     count: number,
     columns: number,
     format: BlockFormat,
-    stored: StoredTensor,
+    { dtype }: StoredTensor,
     panel: Uint8Array,
   ): void {
     const start = performance.now();
-    if (stored.dtype === "q8" && format.name === "q8_0") {
-      packPanelsQ8(raw, count, columns, panel);
-      this.time.encodeMs += performance.now() - start;
-      return;
-    }
-    format.dequantize(raw, this.#values, count * columns);
+    const kept = format.name === GGML_TYPES[dtype];
+    if (!kept) format.dequantize(raw, this.#values, count * columns);
     const dequantized = performance.now();
-    if (stored.dtype === "f32") packPanelsF32(this.#values, count, columns, floats(panel));
-    else {
-      quantizeQ8_0(this.#values, this.#blocks, count * columns);
-      packPanelsQ8(this.#blocks, count, columns, panel);
-    }
+    const rows = kept ? raw : this.#round(dtype, count * columns);
+    packPanels(dtype, rows, count, columns, panel);
     this.time.dequantizeMs += dequantized - start;
     this.time.encodeMs += performance.now() - dequantized;
+  }
+
+  /** The first values as ggml's type of the same weights. */
+  #round(dtype: TensorDtype, count: number): Uint8Array {
+    if (dtype === "q8") quantizeQ8_0(this.#values, this.#rounded, count);
+    else if (dtype === "f16") roundToF16(this.#values, this.#rounded, count);
+    else return bytesOf(this.#values);
+    return this.#rounded;
   }
 
   /** Rows of a source as they are in the file: (count, bytes of a row). Valid until the next call. */
@@ -141,11 +145,21 @@ export class ChunkMaker {
   }
 }
 
-/** Bytes of 32 values in ggml's Q8_0. */
-const Q8_0_BYTES = 34;
+/** What ggml calls the weights of each dtype: from this type they are taken as they are. */
+const GGML_TYPES: Readonly<Record<TensorDtype, string>> = {
+  f32: "f32",
+  f16: "f16",
+  bf16: "bf16",
+  q8: "q8_0",
+  q4: "q4_0",
+};
 
 function rowBytes(format: BlockFormat, columns: number): number {
   return (columns / format.blockSize) * format.blockBytes;
+}
+
+function bytesOf(values: Float32Array): Uint8Array {
+  return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
 }
 
 function floats(bytes: Uint8Array): Float32Array {

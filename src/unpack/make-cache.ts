@@ -8,7 +8,7 @@ import { writeFileAtomic } from "../store/atomic.ts";
 import { isFull } from "../store/io-error.ts";
 import { writeManifest } from "../store/manifest.ts";
 import { TOKENIZER } from "../store/names.ts";
-import { DTYPES, type Manifest } from "../store/types.ts";
+import type { Manifest } from "../store/types.ts";
 import { buildTokenizerData } from "../text/build-tokenizer-data.ts";
 import { encodeTokenizerData } from "../text/tokenizer-data.ts";
 import { assembleManifest, type Ingredients, longestManifest } from "./assemble-manifest.ts";
@@ -16,6 +16,7 @@ import { keepFinished, type Origin, removeJournal, writeJournal } from "./journa
 import { type PlannedFile, planFiles } from "./planned-file.ts";
 import { deleteOwnFiles } from "./replace.ts";
 import { checkSpace, diskFull, neededBytes, type SpaceQuestion } from "./space.ts";
+import { smallerDtypes } from "./tensor-dtype.ts";
 import type { UnpackOptions } from "./types.ts";
 import { type WrittenFile, writeWeights } from "./write-weights.ts";
 
@@ -121,8 +122,8 @@ function askForSpace(
   const manifest = longestManifest(ingredients, planned);
   // The journal grows to a manifest's size, and is there twice while it is replaced.
   const needed = neededBytes(missing, compression, [tokenizer.length, manifest, manifest, manifest]);
-  const weights = DTYPES.map((other) => [other, sumBytes(planFiles(plan, other))] as const);
-  return { folder, needed, dtype, compression, weights: new Map(weights) };
+  const smaller = smallerDtypes(dtype, (other) => sumBytes(planFiles(plan, other)));
+  return { folder, needed, dtype, compression, smaller };
 }
 
 function sumBytes(files: readonly PlannedFile[]): number {

@@ -3,8 +3,8 @@ import type { ModelPlan, TensorPlan } from "../model/types.ts";
 import { weightFiles } from "../store/cache.ts";
 import { type Chunk, layoutChunks } from "../store/layout.ts";
 import { EMBEDDING, layerFileName, OUTPUT } from "../store/names.ts";
-import { BLOCK_COLUMNS } from "../store/panel.ts";
 import type { Dtype, Manifest, StoredTensor } from "../store/types.ts";
+import { tensorDtype } from "./tensor-dtype.ts";
 
 export interface PlannedFile {
   readonly name: string;
@@ -26,21 +26,16 @@ export function planFiles(plan: ModelPlan, dtype: Dtype): PlannedFile[] {
 }
 
 function planFile(name: string, plans: readonly TensorPlan[], dtype: Dtype): PlannedFile {
-  const tensors = plans.map((tensor) => ({ ...tensor, dtype: storedDtype(tensor, dtype) }));
+  const tensors = plans.map((tensor) => ({ ...tensor, dtype: tensorDtype(tensor, dtype) }));
   const chunks = layoutChunks(tensors);
   const bytes = chunks.reduce((sum, chunk) => sum + chunk.bytes, 0);
   return { name, tensors, chunks, bytes, compressible: name !== EMBEDDING };
 }
 
-/** Vectors, and matrices whose rows are no whole blocks of 32, are float32 in every cache. */
-function storedDtype({ kind, columns }: Pick<StoredTensor, "kind" | "columns">, dtype: Dtype): Dtype {
-  return kind === "matrix" && columns % BLOCK_COLUMNS === 0 ? dtype : "f32";
-}
-
 /** Bytes that the weight files of an unpacked model would take in another dtype, without compression. */
 export function weightBytesAs(manifest: Manifest, dtype: Dtype): number {
   const chunks = weightFiles(manifest).flatMap(({ tensors }) =>
-    layoutChunks(tensors.map((tensor) => ({ ...tensor, dtype: storedDtype(tensor, dtype) }))),
+    layoutChunks(tensors.map((tensor) => ({ ...tensor, dtype: tensorDtype(tensor, dtype) }))),
   );
   return chunks.reduce((sum, chunk) => sum + chunk.bytes, 0);
 }

@@ -33,8 +33,8 @@ export interface SpaceQuestion {
   readonly needed: number;
   readonly dtype: Dtype;
   readonly compression: Compression;
-  /** Bytes that all weight files take in each dtype. */
-  readonly weights: ReadonlyMap<Dtype, number>;
+  /** Dtypes in which all weight files take fewer bytes, and how many. */
+  readonly smaller: ReadonlyMap<Dtype, number>;
 }
 
 /** @throws SluiceError `no-space` where fewer bytes are free than needed */
@@ -71,13 +71,11 @@ export function diskFull(
   );
 }
 
-function remedies({ dtype, compression, weights }: SpaceQuestion): string {
-  const smaller = [...weights]
-    .filter(([, bytes]) => bytes < weights.get(dtype)!)
-    .map(([other, bytes]) => `--dtype ${other} needs ${formatBytes(bytes)}`);
+function remedies({ dtype, compression, smaller }: SpaceQuestion): string {
+  const dtypes = [...smaller].map(([other, bytes]) => `--dtype ${other} needs ${formatBytes(bytes)}`);
   const compress =
     compression === "none" && dtype === "f32" ? ["--compress lz4 may save a quarter or more"] : [];
-  return `Free some space, or: ${[...smaller, ...compress, "--cache-dir DIR uses another disk"].join("; ")}.`;
+  return `Free some space, or: ${[...dtypes, ...compress, "--cache-dir DIR uses another disk"].join("; ")}.`;
 }
 
 function freeBytes(folder: string): number {

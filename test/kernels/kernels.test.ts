@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { createReferenceKernels } from "../../src/kernels/reference.ts";
 import type { KvType } from "../../src/kernels/types.ts";
-import { compileKernels, createWasmKernels } from "../../src/kernels/wasm.ts";
+import { compileKernels, createInt8Kernels, createWasmKernels } from "../../src/kernels/wasm.ts";
 import { f16ToF32 } from "../../src/quant/half.ts";
 import { blockFormat } from "../../src/quant/index.ts";
 import { quantizeQ8_0 } from "../../src/quant/q8_0.ts";
-import { packPanelsF32, packPanelsQ8, panelBytes, panelCount } from "../../src/store/panel.ts";
+import { packPanels } from "../../src/store/pack-panels.ts";
+import { panelBytes, panelCount } from "../../src/store/panel.ts";
 import { randomFloats, seeded } from "../random.ts";
 
 const PAGE = 65536;
@@ -30,7 +31,7 @@ function machine(which: keyof typeof FACTORIES) {
   };
   const floats = (address: number, length: number) =>
     new Float32Array(memory.buffer, address, length).slice();
-  return { kernels: FACTORIES[which](memory), place, floats };
+  return { kernels: FACTORIES[which](memory), memory, place, floats };
 }
 
 /** A q8 matrix: its panels, and the weights that they stand for. */
@@ -40,7 +41,7 @@ function q8Matrix(rows: number, columns: number, random: () => number) {
   const weights = new Float32Array(rows * columns);
   blockFormat("q8_0").dequantize(blocks, weights, weights.length);
   const panels = new Uint8Array(panelCount(rows) * panelBytes("q8", columns));
-  packPanelsQ8(blocks, rows, columns, panels);
+  packPanels("q8", blocks, rows, columns, panels);
   return { panels, weights };
 }
 
@@ -77,8 +78,8 @@ describe.each(Object.keys(FACTORIES) as (keyof typeof FACTORIES)[])("%s kernels"
     const { kernels, place, floats } = machine(which);
     const w = randomFloats(rows * columns, random);
     const x = randomFloats(count * columns, random);
-    const panels = new Float32Array(panelCount(rows) * 4 * columns).fill(9);
-    packPanelsF32(w, rows, columns, panels);
+    const panels = new Uint8Array(panelCount(rows) * panelBytes("f32", columns)).fill(9);
+    packPanels("f32", new Uint8Array(w.buffer), rows, columns, panels);
     const stride = panelCount(rows) * 4;
     const y = place(new Float32Array(count * stride));
     kernels.matmulF32(place(panels), panelCount(rows), columns, place(x), count, y, stride);
@@ -124,7 +125,7 @@ describe.each(Object.keys(FACTORIES) as (keyof typeof FACTORIES)[])("%s kernels"
     const blocks = new Uint8Array(34).fill(1);
     blocks.set(scale);
     const panels = new Uint8Array(panelBytes("q8", 32));
-    packPanelsQ8(blocks, 1, 32, panels);
+    packPanels("q8", blocks, 1, 32, panels);
     for (const rows of [1, 4]) {
       const x = place(new Float32Array(32 * rows).fill(0.5));
       const [q, scales] = [place(new Uint8Array(64 * rows)), place(new Float32Array(rows))];
@@ -272,5 +273,50 @@ describe.each(Object.keys(FACTORIES) as (keyof typeof FACTORIES)[])("%s kernels"
     kernels.attention(place(new Float32Array(8)), shape, blocks, 0, 0, 1, place(new Float32Array(4)), out);
     const rounded = [1, 1 + 2 ** -9, 65504, 0, 2 ** -23, -(2 ** -14), f16ToF32(0x2e66), 0];
     expect([...floats(out, 8)].map((value) => value + 0)).toEqual(rounded);
+  });
+});
+
+const int8 = createInt8Kernels(new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true }));
+
+// Node.js 20 has no relaxed SIMD, and not every processor has the instruction.
+describe.runIf(int8)("kernels for 8-bit activations", () => {
+  const random = seeded(9);
+
+  it.each([
+    [4, 32, 4],
+    [12, 160, 8],
+    [20, 2048, 68],
+  ])("q8 product: %i x %i with %i rows", (rows, columns, count) => {
+    const { memory, place, floats } = machine("wasm");
+    const kernels = createInt8Kernels(memory)!;
+    const { panels, weights } = q8Matrix(rows, columns, random);
+    const values = randomFloats(count * columns, random);
+    if (columns > 32) values.fill(0, 0, 32);
+    const [x, q] = [place(values), place(new Uint8Array(count * columns))];
+    const [scales, sums] = [0, 1].map(() => place(new Float32Array((count * columns) / 32)));
+    kernels.quantizeTiles(x, columns, 0, 4, q, scales, sums);
+    kernels.quantizeTiles(x, columns, 4, count, q, scales, sums);
+    const stride = panelCount(rows) * 4;
+    const [y, parts] = [0, 1].map(() => place(new Float32Array(count * stride)));
+    const w = place(panels);
+    kernels.matmulQ8(w, panelCount(rows), columns, q, scales, sums, count, y, stride);
+    for (let row = 0; row < count; row++) {
+      const want = product(weights, values, rows, columns, row);
+      expect(relativeError(floats(y + row * stride * 4, rows), want)).toBeLessThan(2e-2);
+    }
+    // Panel by panel: to the bit the same, so that threads may share them.
+    for (let panel = 0; panel < panelCount(rows); panel++)
+      kernels.matmulQ8(
+        w + panel * panelBytes("q8", columns),
+        1,
+        columns,
+        q,
+        scales,
+        sums,
+        count,
+        parts + panel * 16,
+        stride,
+      );
+    expect(floats(parts, count * stride)).toEqual(floats(y, count * stride));
   });
 });

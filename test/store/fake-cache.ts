@@ -27,6 +27,7 @@ export function matrix(rows: number, columns: number, more: Partial<StoredTensor
   return {
     role: "attn_q",
     sources: [`m${rows}x${columns}.weight`],
+    sourceTypes: ["f32"],
     kind: "matrix",
     rows,
     columns,
@@ -39,6 +40,7 @@ export function vector(columns: number): StoredTensor {
   return {
     role: "attn_norm",
     sources: [`v${columns}.weight`],
+    sourceTypes: ["f32"],
     kind: "vector",
     rows: 1,
     columns,

@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { packPanelsF32, packPanelsQ8, panelBytes, panelCount } from "../../src/store/panel.ts";
+import { packPanels } from "../../src/store/pack-panels.ts";
+import { panelBytes, panelCount } from "../../src/store/panel.ts";
+import { readPanelRow } from "../../src/store/panel-row.ts";
+import type { TensorDtype } from "../../src/store/types.ts";
 
 const shapes = [
   [1, 32],
@@ -8,39 +11,106 @@ const shapes = [
   [12, 2048],
 ] as const;
 
-describe.each(shapes)("panels of %i rows of %i", (rows, columns) => {
-  test("f32: every value is where the layout says, the rest is zero", () => {
-    const values = Float32Array.from({ length: rows * columns }, (_, i) => i + 1);
-    const panels = new Float32Array(panelCount(rows) * 4 * columns).fill(NaN);
-    packPanelsF32(values, rows, columns, panels);
-    for (let row = 0; row < panelCount(rows) * 4; row++) {
-      for (let column = 0; column < columns; column++) {
-        const found = panels[Math.floor(row / 4) * 4 * columns + column * 4 + (row % 4)];
-        if (found !== (row < rows ? row * columns + column + 1 : 0)) expect([row, column, found]).toBeNull();
-      }
-    }
-  });
+/** Bytes that differ from their neighbours, and panels of them. */
+function pack(dtype: TensorDtype, rows: number, columns: number, rowBytes: number) {
+  const source = Uint8Array.from({ length: rows * rowBytes }, (_, i) => (i * 31 + (i >> 7)) & 255);
+  const panels = new Uint8Array(panelCount(rows) * panelBytes(dtype, columns)).fill(255);
+  packPanels(dtype, source, rows, columns, panels);
+  return { source, panels };
+}
 
-  test("q8: every byte and scale is where the layout says, the rest is zero", () => {
-    const blocks = columns / 32;
-    const source = Uint8Array.from({ length: rows * blocks * 34 }, (_, i) => (i * 31 + (i >> 7)) & 255);
-    const size = panelBytes("q8", columns);
-    const panels = new Uint8Array(panelCount(rows) * size).fill(255);
-    packPanelsQ8(source, rows, columns, panels);
-    for (let row = 0; row < panelCount(rows) * 4; row++) {
-      const panel = Math.floor(row / 4) * size;
-      const lane = row % 4;
-      for (let column = 0; column < columns; column++) {
-        const block = (row * blocks + Math.floor(column / 32)) * 34;
-        const at = panel + Math.floor(column / 32) * 136;
-        const found = panels[at + Math.floor((column % 32) / 4) * 16 + lane * 4 + (column % 4)];
-        if (found !== (row < rows ? source[block + 2 + (column % 32)] : 0))
-          expect([row, column, found]).toBeNull();
-        const scale = at + 128 + lane * 2;
-        for (const i of [0, 1])
-          if (panels[scale + i] !== (row < rows ? source[block + i] : 0))
-            expect([row, column, "scale"]).toBeNull();
+describe.each([
+  ["f32", 4],
+  ["f16", 2],
+  ["bf16", 2],
+] as const)("%s", (dtype, size) => {
+  test.each([...shapes, [4, 5] as const, [6, 7] as const])(
+    "panels of %i rows of %i: every byte is in place, the rest is zero",
+    (rows, columns) => {
+      const { source, panels } = pack(dtype, rows, columns, columns * size);
+      for (let row = 0; row < panelCount(rows) * 4; row++) {
+        for (let byte = 0; byte < columns * size; byte++) {
+          const column = Math.floor(byte / size);
+          const value = (Math.floor(row / 4) * columns + column) * 4 + (row % 4);
+          const found = panels[value * size + (byte % size)];
+          if (found !== (row < rows ? source[row * columns * size + byte] : 0))
+            expect([row, byte, found]).toBeNull();
+        }
       }
-    }
-  });
+    },
+  );
 });
+
+describe.each(shapes)("panels of %i rows of %i", (rows, columns) => {
+  const blocks = columns / 32;
+
+  test.each([
+    ["q8", 34, 136],
+    ["q4", 18, 72],
+  ] as const)(
+    "%s: every byte and scale is where the layout says, the rest is zero",
+    (dtype, size, blockBytes) => {
+      const { source, panels } = pack(dtype, rows, columns, blocks * size);
+      expect(panels.length).toBe(panelCount(rows) * blocks * blockBytes);
+      for (let row = 0; row < panelCount(rows) * 4; row++) {
+        const lane = row % 4;
+        for (let block = 0; block < blocks; block++) {
+          const from = (row * blocks + block) * size;
+          const at = (Math.floor(row / 4) * blocks + block) * blockBytes;
+          const check = (offset: number, found: number) => {
+            if (found !== (row < rows ? source[from + offset] : 0)) expect([row, block, offset]).toBeNull();
+          };
+          // Q4_0 too has the weights of columns 4q to 4q + 3 in four bytes that follow each other.
+          for (let byte = 0; byte < size - 2; byte++)
+            check(2 + byte, panels[at + Math.floor(byte / 4) * 16 + lane * 4 + (byte % 4)]);
+          for (const byte of [0, 1]) check(byte, panels[at + blockBytes - 8 + lane * 2 + byte]);
+        }
+      }
+    },
+  );
+});
+
+test("a row of a panel comes back as the values that it stands for", () => {
+  const columns = 64;
+  const target = new Float32Array(columns);
+  const f32 = Float32Array.from({ length: 4 * columns }, (_, i) => i / 7);
+  const f16 = Uint16Array.from({ length: 4 * columns }, (_, i) => i * 251);
+  const bytes = (values: Float32Array | Uint16Array) => new Uint8Array(values.buffer);
+  const q8 = new Uint8Array(4 * 2 * 34).map((_, i) => (i % 34 === 1 ? 0x3c : i % 34 === 0 ? 0 : i));
+  const q4 = new Uint8Array(4 * 2 * 18).map((_, i) => (i % 18 === 1 ? 0x40 : i % 18 === 0 ? 0 : i * 37));
+  const wanted: [TensorDtype, Uint8Array, (row: number, column: number) => number][] = [
+    ["f32", bytes(f32), (row, column) => f32[row * columns + column]],
+    ["f16", bytes(f16), (row, column) => half(f16[row * columns + column])],
+    [
+      "bf16",
+      bytes(f16),
+      (row, column) => new Float32Array(Uint32Array.of(f16[row * columns + column] << 16).buffer)[0],
+    ],
+    ["q8", q8, (row, column) => (q8[(row * 2 + (column >> 5)) * 34 + 2 + (column & 31)] << 24) >> 24],
+    [
+      "q4",
+      q4,
+      (row, column) => {
+        const pair = q4[(row * 2 + (column >> 5)) * 18 + 2 + (column & 15)];
+        return 2 * ((column & 16 ? pair >> 4 : pair & 15) - 8);
+      },
+    ],
+  ];
+  for (const [dtype, rows, value] of wanted) {
+    const panel = new Uint8Array(panelBytes(dtype, columns));
+    packPanels(dtype, rows, 4, columns, panel);
+    for (let row = 0; row < 4; row++) {
+      readPanelRow(dtype, panel, row, target);
+      for (let column = 0; column < columns; column++)
+        expect(target[column], `${dtype} ${row} ${column}`).toBe(value(row, column));
+    }
+  }
+});
+
+/** float16 as its definition says. */
+function half(bits: number): number {
+  const [exponent, mantissa] = [(bits >> 10) & 31, bits & 1023];
+  const sign = bits & 0x8000 ? -1 : 1;
+  if (exponent === 31) return mantissa ? Number.NaN : sign * Number.POSITIVE_INFINITY;
+  return sign * (exponent === 0 ? mantissa * 2 ** -24 : (1024 + mantissa) * 2 ** (exponent - 25));
+}
