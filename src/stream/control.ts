@@ -24,7 +24,10 @@ const BARRIER_PHASE = 6 * LINE;
 /** Chunks that each compute thread is done with. */
 const CONSUMED = 7 * LINE;
 
-/** Looks at a word before a thread goes to sleep: longer than a barrier takes, shorter than a disk read. */
+/** Behind each word that is waited for: how many threads sleep until it changes. */
+const SLEEPERS = 1;
+
+/** Looks of a compute thread at a word before it goes to sleep: longer than a barrier takes, shorter than a disk read. */
 const SPINS = 2000;
 /** Milliseconds between looks at `stop` while asleep. */
 const NAP_MS = 50;
@@ -68,7 +71,7 @@ export class Control {
 
   /** Wait until sweep number `job` (from 0) was asked for. */
   waitForJob(job: number): { rows: number; asked: number } {
-    this.#waitUntilPast(JOBS, job);
+    this.#sleepUntilPast(JOBS, job);
     return { rows: this.#words[ROWS + (job % 2)], asked: this.#words[ASKED + (job % 2)] };
   }
 
@@ -84,7 +87,7 @@ export class Control {
   }
 
   isProduced(chunk: number): boolean {
-    return ((Atomics.load(this.#words, PRODUCED) - chunk) | 0) > 0;
+    return this.#isPast(PRODUCED, chunk);
   }
 
   /** Compute thread: wait until chunk number `chunk` (from 0) is in its place. */
@@ -117,17 +120,28 @@ export class Control {
 
   #advance(word: number): void {
     Atomics.add(this.#words, word, 1);
-    Atomics.notify(this.#words, word);
+    // Waking is a call into the engine, and most of the time nobody sleeps. Whoever is about to sleep has counted itself
+    // before it looks at the word a last time, so either it is seen here or it sees the change.
+    if (Atomics.load(this.#words, word + SLEEPERS) > 0) Atomics.notify(this.#words, word);
   }
 
   #waitUntilPast(word: number, value: number): void {
+    for (let spin = 0; spin < SPINS; spin++) if (this.#isPast(word, value)) return;
+    this.#sleepUntilPast(word, value);
+  }
+
+  #sleepUntilPast(word: number, value: number): void {
     const words = this.#words;
-    for (let spin = 0; spin < SPINS; spin++) if (((Atomics.load(words, word) - value) | 0) > 0) return;
-    for (;;) {
-      const current = Atomics.load(words, word);
-      if (((current - value) | 0) > 0) return;
+    while (!this.#isPast(word, value)) {
       if (this.stopped) throw new Stopped();
-      Atomics.wait(words, word, current, NAP_MS);
+      Atomics.add(words, word + SLEEPERS, 1);
+      const current = Atomics.load(words, word);
+      if (((current - value) | 0) <= 0) Atomics.wait(words, word, current, NAP_MS);
+      Atomics.sub(words, word + SLEEPERS, 1);
     }
+  }
+
+  #isPast(word: number, value: number): boolean {
+    return ((Atomics.load(this.#words, word) - value) | 0) > 0;
   }
 }
