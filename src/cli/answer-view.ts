@@ -7,21 +7,17 @@ import { progressTexts } from "./progress-text.ts";
 export class AnswerView {
   readonly #out: LiveStream;
   readonly #live: LiveLine;
-  readonly #endsLine: boolean;
   readonly #started = performance.now();
   #decodeStarted = 0;
   #tokens = 0;
   #lineEnded = true;
 
-  /** @param options.endsLine whether the answer is to end its line also where stdout is no terminal */
   constructor({
-    endsLine = false,
     stdout = process.stdout,
     stderr = process.stderr,
-  }: { readonly endsLine?: boolean; readonly stdout?: LiveStream; readonly stderr?: LiveStream } = {}) {
+  }: { readonly stdout?: LiveStream; readonly stderr?: LiveStream } = {}) {
     this.#out = stdout;
     this.#live = new LiveLine(stderr);
-    this.#endsLine = endsLine || stdout.isTTY === true;
   }
 
   readonly onProgress = (progress: GenerateProgress): void => {
@@ -42,7 +38,7 @@ export class AnswerView {
   /** Take the live line away and end the line. */
   end(): void {
     this.#live.clear();
-    if (this.#endsLine && !this.#lineEnded) this.#out.write("\n");
+    if (!this.#lineEnded) this.#out.write("\n");
     this.#lineEnded = true;
   }
 

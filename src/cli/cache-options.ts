@@ -1,5 +1,5 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { accessSync, constants, mkdtempSync, rmSync } from "node:fs";
+import { homedir, tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Command, Option } from "commander";
@@ -12,15 +12,26 @@ export function addCacheDirOption(command: Command): Command {
   );
 }
 
-/** The folder of all caches, by the option, the environment, the checkout or the platform. */
+/** The folder of all caches, by the option, the environment, the checkout (where it can be written) or the platform. */
 export function resolveRoot(explicit: string | undefined): string {
+  const checkout = findCheckout(fileURLToPath(import.meta.url));
   return cacheRoot({
     explicit,
     env: process.env,
-    checkout: findCheckout(fileURLToPath(import.meta.url)),
+    checkout: checkout !== undefined && isWritable(join(checkout, "cache")) ? checkout : undefined,
     platform: process.platform,
-    home: homedir(),
+    // An empty HOME is as good as none.
+    home: homedir() || userInfo().homedir,
   });
+}
+
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** A fresh folder of the system's temporary directory that is gone when the process ends, however it ends. */

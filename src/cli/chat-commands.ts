@@ -2,7 +2,7 @@
 export type ChatInput =
   | { readonly kind: "message"; readonly text: string }
   | { readonly kind: "nothing" | "help" | "reset" | "stats" | "exit" }
-  /** Set the system message; an empty text takes it away. */
+  /** Set the system message; an empty text shows it, `-` takes it away. */
   | { readonly kind: "system"; readonly text: string }
   | { readonly kind: "unknown"; readonly name: string };
 
@@ -27,7 +27,7 @@ export function parseChatInput(line: string): ChatInput {
   }
 }
 
-export const CHAT_HELP = `/system TEXT  set the system message (nothing: take it away)
+export const CHAT_HELP = `/system TEXT  set the system message (nothing: show it; -: take it away)
 /reset        forget the conversation
 /stats        tokens and times of the last answer, by layer
 /exit         leave (so does Ctrl-D)

@@ -17,8 +17,10 @@ export async function chatLoop(model: Model, options: TalkOptions): Promise<void
   const onCtrlC = () => {
     if (talk.stop()) leavesNext = true;
     else if (!talk.answering && input.discardTyped()) leavesNext = false;
-    else if (leavesNext) process.exit(signalExitCode());
-    else {
+    else if (leavesNext) {
+      process.stdout.write("\n");
+      process.exit(signalExitCode());
+    } else {
       leavesNext = true;
       input.note("Press Ctrl-C again to leave.");
     }
@@ -39,6 +41,7 @@ export async function chatLoop(model: Model, options: TalkOptions): Promise<void
       await talk.take(entered);
       throwIfAborted(interruptSignal);
     }
+    if (talk.failed && !interactive) process.exitCode = 1;
   } finally {
     interruptSignal.removeEventListener("abort", closeInput);
     releaseCtrlC();

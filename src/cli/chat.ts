@@ -17,7 +17,7 @@ export function chatCommand(): Command {
     .description(
       "Chat with a model; without one, with the small model that comes with sluice. Not on a terminal, each line of stdin is a turn.",
     )
-    .argument("[model]", "GGUF file")
+    .argument("[model]", "GGUF file, or the folder of an unpacked model")
     .option("-m, --model <file>", "GGUF file, as an option")
     .option("--system <text>", "system message");
   addGenerationOptions(command).option("--verbose", "print times after every answer");

@@ -42,7 +42,7 @@ async function demonstrate(model: Model): Promise<void> {
 
 async function ask(model: Model, session: Session, question: string): Promise<GenerateResult> {
   print("", `> ${question}`);
-  const view = new AnswerView({ endsLine: true });
+  const view = new AnswerView();
   const { ids } = preparePrompt(model, [{ role: "user", content: question }], {});
   const result = await answer(session, ids, {
     sampling: GREEDY,

@@ -19,7 +19,7 @@ export function logitsCommand(): Command {
     .description(
       "Write the logits after every token as float32, little-endian, (positions, vocabulary), to compare with other engines.",
     )
-    .argument("[model]", "GGUF file")
+    .argument("[model]", "GGUF file, or the folder of an unpacked model")
     .option("-m, --model <file>", "GGUF file, as an option")
     .requiredOption("--ids <list>", "token ids, separated by commas")
     .requiredOption("--out <file>", "file to write; - for stdout");

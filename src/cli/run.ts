@@ -31,7 +31,7 @@ type RunFlags = PromptFlags &
 export function runCommand(): Command {
   const command = new Command("run")
     .description("Generate one answer. It goes to stdout as it comes, everything else to stderr.")
-    .argument("[model]", "GGUF file")
+    .argument("[model]", "GGUF file, or the folder of an unpacked model")
     .option("-m, --model <file>", "GGUF file, as an option")
     .option("-p, --prompt <text>", "prompt; - reads it from stdin")
     .option("-f, --file <file>", "prompt from a file")

@@ -33,6 +33,8 @@ export class Talk {
   /** The last one about the chat template: said once, not at every turn. */
   #warning: string | undefined;
   #answering: AbortController | undefined;
+  /** Whether any turn could not be answered. */
+  failed = false;
 
   constructor(model: Model, options: TalkOptions) {
     this.#model = model;
@@ -68,12 +70,11 @@ export class Talk {
       case "help":
         return note(CHAT_HELP);
       case "system":
-        this.#conversation.system = entered.text;
-        return note(entered.text === "" ? "There is no system message now." : "The system message is set.");
+        return note(this.#system(entered.text));
       case "reset":
         this.#conversation.reset();
         this.#session.reset();
-        return note("The conversation is forgotten.");
+        return note("The conversation is forgotten; the system message stays.");
       case "stats":
         return note(this.#stats().join("\n"));
       case "unknown":
@@ -82,7 +83,7 @@ export class Talk {
   }
 
   async #turn(question: string): Promise<void> {
-    const view = new AnswerView({ endsLine: true });
+    const view = new AnswerView();
     const stop = new AbortController();
     this.#answering = stop;
     try {
@@ -103,7 +104,7 @@ export class Talk {
       });
       view.end();
       this.#conversation.keep(question, result.text);
-      this.#last = result;
+      if (result.ids.length > 0) this.#last = result;
       if (result.stop === "abort") note("(stopped; Ctrl-C again leaves)");
       if (result.stop === "context")
         note(`(the context of ${this.#model.contextLength} tokens is full: /reset starts over)`);
@@ -111,11 +112,26 @@ export class Talk {
     } catch (error) {
       view.end();
       if (!isOfThisTurn(error)) throw error;
-      note(failureLines(error).join("\n"));
-      if (this.#conversation.turns > 0) note("  /reset starts over.");
+      this.failed = true;
+      const tooLong = error.code === "context-full" && this.#conversation.turns > 0;
+      note(tooLong ? this.#tooLong(error) : failureLines(error).join("\n"));
     } finally {
       this.#answering = undefined;
     }
+  }
+
+  /** Show, set or (with "-") take away the system message. */
+  #system(text: string): string {
+    if (text === "") {
+      const { system } = this.#conversation;
+      return system === "" ? "There is no system message." : `The system message is: ${system}`;
+    }
+    this.#conversation.system = text === "-" ? "" : text;
+    return text === "-" ? "There is no system message now." : "The system message is set.";
+  }
+
+  #tooLong({ message }: SluiceError): string {
+    return `sluice: the conversation has become too long: ${message}\n  /reset starts over.`;
   }
 
   #stats(): string[] {

@@ -9,17 +9,12 @@ const AUTO_SHARE = 0.9;
 /** Bytes of weights that may be in memory, ring included; "auto": as many as is safe. */
 export type Ram = number | "auto";
 
-export interface Budget {
-  /** Bytes of weights that stay in memory. */
-  readonly resident: number;
-}
-
 /**
  * How many bytes of weights stay in memory.
  *
  * @param ram undefined: none, everything streams
- * @param kvBytes of the whole context
- * @throws SluiceError `no-memory`… with the sums, for a budget that cannot be kept
+ * @param kvBytes room to leave for the KV cache
+ * @throws SluiceError `bad-input` with the sums, for a budget that cannot be kept
  */
 export function residentBudget({
   ram,
@@ -50,7 +45,7 @@ export function residentBudget({
   if (needed > available)
     throw new SluiceError(
       "bad-input",
-      `--ram ${formatBytes(ram)} cannot be kept: with ${formatBytes(kvBytes)} of KV cache for the whole context and ` +
+      `--ram ${formatBytes(ram)} cannot be kept: with ${formatBytes(kvBytes)} for the KV cache and ` +
         `${formatBytes(OVERHEAD_BYTES)} for everything else that is ${formatBytes(needed)}, and ${formatBytes(available)} are available`,
       { next: "Give --ram less (auto takes what is safe), or a smaller context with -c." },
     );

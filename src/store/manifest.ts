@@ -68,8 +68,8 @@ function readBytes(folder: string, path: string): Uint8Array {
   } catch (error) {
     const code = errorCode(error);
     if (code !== "ENOENT" && code !== "ENOTDIR") throw ioError(error, "read", path);
-    throw new SluiceError("bad-cache", `${folder} is no finished cache: it has no ${MANIFEST}`, {
-      next: "Run `sluice unpack` on the model file: an interrupted unpack continues.",
+    throw new SluiceError("bad-cache", `${folder} is no unpacked model: it has no ${MANIFEST}`, {
+      next: "Give a GGUF file, or run `sluice unpack` on it: an interrupted unpack continues.",
       cause: error,
     });
   }

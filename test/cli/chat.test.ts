@@ -29,6 +29,7 @@ describe("chat, piped", () => {
   it("obeys its commands", async () => {
     const lines = [
       "/system You are a pirate.",
+      "/system",
       "What colour is grass?",
       "/reset",
       "/frob",
@@ -39,6 +40,7 @@ describe("chat, piped", () => {
     ];
     const { code, stdout, stderr } = await chat(lines);
     expect({ code, stdout }).toEqual({ code: 0, stdout: "Arr! Grass is green.\n" });
+    expect(stderr).toContain("The system message is: You are a pirate.");
     expect(stderr).toContain("There is no /frob");
     expect(stderr).toMatch(/context: 0 of 1024 tokens/);
     expect(stderr).toContain("set the system message");
@@ -65,7 +67,8 @@ describe("chat, piped", () => {
 
   it("goes on after a message that does not fit the context", async () => {
     const { code, stdout, stderr } = await chat(["a ".repeat(500), "What is 7 plus 5?"], ["-c", "64"]);
-    expect({ code, stdout }).toEqual({ code: 0, stdout: "7 plus 5 is 12.\n" });
+    // Who pipes messages in wants to know that one of them was not answered.
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "7 plus 5 is 12.\n" });
     expect(stderr).toMatch(/the prompt has \d+ tokens, and the context holds 64/);
   });
 

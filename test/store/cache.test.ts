@@ -52,8 +52,8 @@ describe("openCache", () => {
   test("refuses unfinished folders and other formats", () => {
     const target = copy("x");
     rmSync(join(target, "manifest.msgpack"));
-    expect(() => openCache(target)).toThrow(badCache(/no finished cache/));
-    expect(() => openCache(join(target, "nowhere"))).toThrow(badCache(/no finished cache/));
+    expect(() => openCache(target)).toThrow(badCache(/no unpacked model/));
+    expect(() => openCache(join(target, "nowhere"))).toThrow(badCache(/no unpacked model/));
     expect(() => readManifest(withManifest((m) => (m.format = 99)))).toThrow(badCache(/format 99/));
   });
 
