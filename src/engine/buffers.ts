@@ -62,7 +62,11 @@ export interface Buffers {
   readonly logitsStride: number;
 }
 
-export function allocateBuffers(arena: Arena, model: Hyperparameters, threads: number): Buffers {
+export function allocateBuffers(
+  arena: Pick<Arena, "allocate">,
+  model: Hyperparameters,
+  threads: number,
+): Buffers {
   const widest = (values: (layer: Hyperparameters["layers"][number]) => number) =>
     Math.max(...model.layers.map(values));
   const heads = widest((layer) => layer.heads) * model.headSize;

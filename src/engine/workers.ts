@@ -28,9 +28,13 @@ export class Workers {
   #settle: ((error?: Error) => void) | undefined;
   #allStopped: (() => void) | undefined;
 
-  constructor(control: Control, reader: ReaderData, compute: readonly ComputeData[]) {
+  /** @param reader undefined where all weights are in their places already */
+  constructor(control: Control, reader: ReaderData | undefined, compute: readonly ComputeData[]) {
     this.#control = control;
-    this.#workers = [startWorker(READER, reader), ...compute.map((data) => startWorker(COMPUTE, data))];
+    this.#workers = [
+      ...(reader === undefined ? [] : [startWorker(READER, reader)]),
+      ...compute.map((data) => startWorker(COMPUTE, data)),
+    ];
     for (const worker of this.#workers) {
       worker.unref();
       worker.on("message", (message: WorkerMessage) => this.#receive(message));

@@ -23,10 +23,15 @@ export interface Ring {
   readonly direct: boolean;
 }
 
+/** Bytes of a ring. */
+export function ringBytes({ slotBytes }: Pick<SweepPlan, "slotBytes">): number {
+  // One slot more: see reader-worker.ts.
+  return (SLOTS + 1) * slotBytes + ALIGNMENT;
+}
+
 /** @param path a file of the cache, to try direct reads with */
 export function createRing(plan: Pick<SweepPlan, "slotBytes">, path: string): Ring {
-  // One slot more: see reader-worker.ts.
-  const shared = new SharedArrayBuffer((SLOTS + 1) * plan.slotBytes + ALIGNMENT);
+  const shared = new SharedArrayBuffer(ringBytes(plan));
   const start = findAlignedStart(shared, path);
   const slots = { slots: SLOTS, slotBytes: plan.slotBytes };
   return { shared, start: start ?? 0, direct: start !== undefined, ...slots };

@@ -40,7 +40,10 @@ export interface SweepPlan {
   readonly slotBytes: number;
 }
 
-export function planSweep(folder: string, manifest: Manifest): SweepPlan {
+export function planSweep(
+  folder: string,
+  manifest: Pick<Manifest, "model" | "embedding" | "layers" | "output">,
+): SweepPlan {
   const paths: string[] = [];
   const chunks: ChunkRead[] = [];
   const add = (file: StoredFile, stage: number) => {
