@@ -28,6 +28,12 @@ const COMMANDS: readonly {
     load: async () => (await import("./unpack.ts")).unpackCommand(),
   },
   {
+    name: "plan",
+    usage: "[model]",
+    summary: "show what a model needs, and how fast it will be here",
+    load: async () => (await import("./plan.ts")).planCommand(),
+  },
+  {
     name: "inspect",
     usage: "<model>",
     summary: "show what a model file holds",
@@ -50,6 +56,12 @@ const COMMANDS: readonly {
     usage: "<model>",
     summary: "write the logits of every position, to compare with other engines",
     load: async () => (await import("./logits.ts")).logitsCommand(),
+  },
+  {
+    name: "bench",
+    usage: "[model]",
+    summary: "time prompts and generation, as llama-bench does",
+    load: async () => (await import("./bench.ts")).benchCommand(),
   },
   {
     name: "cache",

@@ -80,6 +80,8 @@ export class Engine {
   /** Bytes that every sweep with logits reads from disk, and whether past the page cache. */
   readonly streamedBytes: number;
   readonly direct: boolean;
+  readonly threads: number;
+  readonly kvType: KvType;
   /** Sweeps since the workers were started. */
   #sweeps = 0;
   /** The sweep that was asked for last: sweeps wait for each other. */
@@ -94,6 +96,8 @@ export class Engine {
     const stages = model.layers.length + 1;
     const ring = createRing(plan, plan.paths[0]);
     this.ringBytes = ring.shared.byteLength;
+    this.threads = threads;
+    this.kvType = kvType;
     this.#cache = cache;
     this.#arena = new Arena();
     this.#buffers = allocateBuffers(this.#arena, model, threads);

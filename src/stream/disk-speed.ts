@@ -47,7 +47,7 @@ const BUFFERED_GAIN = 1.2;
 /** Whether weights should be read past the page cache when they do not fit into it. */
 export function prefersDirect(root: string, ring: Ring, streamedBytes: number): boolean {
   if (!ring.direct || streamedBytes < WORTH_MEASURING_BYTES) return ring.direct;
-  const speed = diskSpeed(root, ring);
+  const speed = diskSpeed(root, { ring });
   return !speed?.direct || speed.direct * BUFFERED_GAIN > speed.buffered;
 }
 
@@ -56,27 +56,35 @@ export function prefersDirect(root: string, ring: Ring, streamedBytes: number): 
  *
  * @param root need not be there: the nearest folder above is measured then, and nothing remembered
  * @param ring memory that weights will stream through, to read into; it must not be in use yet
+ * @param again measure also where it is remembered: the better one counts, for only what else goes on slows a disk down
  * @returns undefined where it is not remembered and nothing can be written
  */
-export function diskSpeed(root: string, ring?: Ring): DiskSpeed | undefined {
+export function diskSpeed(
+  root: string,
+  { ring, again = false }: { readonly ring?: Ring; readonly again?: boolean } = {},
+): DiskSpeed | undefined {
   const folder = nearestFolder(root);
   const memory = ring?.shared ?? new SharedArrayBuffer(PIECE_BYTES);
   const circumstances = { sluice: version(), device: statSync(folder).dev, hugePages: isOnHugePages(memory) };
   const known = recall(root, FILE, circumstances, isDiskSpeed);
-  if (known) return known;
+  if (known && !again) return known;
   const scratch = join(folder, `.sluice-scratch-${process.pid}`);
   try {
-    if (mediumOf(folder).freeBytes < LEAST_FREE_BYTES) return undefined;
+    if (mediumOf(folder).freeBytes < LEAST_FREE_BYTES) return known;
     writeFileSync(scratch, new Uint8Array(ALIGNMENT), { flag: "wx", flush: true });
-    const measured = measure(scratch, ring ?? createRing({ slotBytes: CHUNK_BYTES }, scratch));
+    const measured = better(known, measure(scratch, ring ?? createRing({ slotBytes: CHUNK_BYTES }, scratch)));
     if (folder === root) remember(root, FILE, circumstances, measured);
     return measured;
   } catch {
     // Read-only, full, not ours: the disk's speed is then not known.
-    return undefined;
+    return known;
   } finally {
     rmSync(scratch, { force: true });
   }
+}
+
+function better(known: DiskSpeed | undefined, measured: DiskSpeed): DiskSpeed {
+  return known?.direct && measured.direct && known.direct > measured.direct ? known : measured;
 }
 
 function nearestFolder(path: string): string {

@@ -31,6 +31,11 @@ function nativeDtype(sourceTypes: readonly string[]): TensorDtype {
   return (same && NATIVE[sourceTypes[0]]) || "q8";
 }
 
+/** Whether a stored tensor has its source's weights, bit for bit: float32 holds every type of a model file. */
+export function keepsWeights({ dtype, sourceTypes }: Pick<StoredTensor, "dtype" | "sourceTypes">): boolean {
+  return dtype === "f32" || sourceTypes.every((type) => NATIVE[type] === dtype);
+}
+
 /** Matrices of a native cache whose weights are rounded to q8 all the same: how many of each type of the model file. */
 export function reencodedTypes(manifest: Manifest): Map<string, number> {
   const counts = new Map<string, number>();

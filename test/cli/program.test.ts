@@ -41,7 +41,7 @@ describe("help", () => {
     expect(await parse(["-h"])).toEqual(help);
   });
 
-  it.each(["run", "chat", "logits"])("of %s", async (name) => {
+  it.each(["run", "chat", "logits", "plan", "bench"])("of %s", async (name) => {
     const help = await parse([name, "--help"]);
     expect(help).toMatchObject({ code: 0, stderr: "" });
     expect(help.stdout).toMatchSnapshot();

@@ -1,0 +1,44 @@
+import { availableParallelism } from "node:os";
+import { Command, Option } from "commander";
+import { makePlan } from "../plan/plan.ts";
+import { openSubject } from "../plan/subject.ts";
+import { addCacheDirOption, resolveRoot } from "./cache-options.ts";
+import { chooseModel } from "./model-argument.ts";
+import { wholeNumber } from "./options.ts";
+import { planJson, planLines } from "./plan-view.ts";
+import { printableJson } from "./printable.ts";
+
+interface Flags {
+  model?: string;
+  ctxSize?: number;
+  threads?: number;
+  json?: boolean;
+  cacheDir?: string;
+}
+
+export function planCommand(): Command {
+  const command = new Command("plan")
+    .description(
+      "Show what a model needs of disk and memory in each dtype, and how fast it will be on this machine. Unpacks nothing.",
+    )
+    .argument("[model]", "GGUF file, or folder of an unpacked model")
+    .option("-m, --model <file>", "GGUF file, as an option")
+    .addOption(
+      new Option(
+        "-c, --ctx-size <n>",
+        "context to plan for in tokens (default: 4096, or the model's)",
+      ).argParser(wholeNumber(1)),
+    )
+    .addOption(
+      new Option("-t, --threads <n>", "compute threads (default: one for each processor)").argParser(
+        wholeNumber(1),
+      ),
+    )
+    .option("--json", "as one JSON object");
+  return addCacheDirOption(command).action(async (argument: string | undefined, flags: Flags) => {
+    const subject = openSubject(chooseModel(argument, flags.model, command));
+    const { threads = availableParallelism(), ctxSize, cacheDir, json } = flags;
+    const plan = await makePlan(subject, { root: resolveRoot(cacheDir), threads, contextLength: ctxSize });
+    process.stdout.write(`${json ? printableJson(planJson(plan)) : planLines(plan).join("\n")}\n`);
+  });
+}

@@ -1,0 +1,40 @@
+import { statSync } from "node:fs";
+import { openGguf } from "../gguf/open.ts";
+import { planModel } from "../model/plan-model.ts";
+import type { ModelPlan } from "../model/types.ts";
+import { openCache } from "../store/cache.ts";
+import { buildTokenizerData } from "../text/build-tokenizer-data.ts";
+import { encodeTokenizerData } from "../text/tokenizer-data.ts";
+
+/** A model that plans are made for. */
+export interface Subject {
+  readonly plan: ModelPlan;
+  /** Bytes of the cache's file of the tokenizer. */
+  readonly tokenizerBytes: number;
+}
+
+/**
+ * @param path a GGUF file, or the folder of a finished cache
+ * @throws SluiceError `bad-model`, `unsupported`, `bad-cache`, `io`
+ */
+export function openSubject(path: string): Subject {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return fromCache(path);
+  const gguf = openGguf(path);
+  try {
+    const tokenizerBytes = encodeTokenizerData(buildTokenizerData(gguf)).length;
+    return { plan: planModel(gguf), tokenizerBytes };
+  } finally {
+    gguf.close();
+  }
+}
+
+function fromCache(folder: string): Subject {
+  const { model, embedding, layers, output, tokenizer } = openCache(folder).manifest;
+  const plan = {
+    model,
+    embedding: embedding.tensors[0],
+    layers: layers.map(({ tensors }) => tensors),
+    output: output.tensors,
+  };
+  return { plan, tokenizerBytes: tokenizer.bytes };
+}
