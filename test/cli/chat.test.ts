@@ -75,7 +75,7 @@ describe("chat, piped", () => {
   it("says when the context is full and goes on after /reset", async () => {
     const lines = [STORY, "What is 7 plus 5?", "/reset", "What is 7 plus 5?"];
     const { code, stdout, stderr } = await chat(lines, ["-c", "40"]);
-    expect(code).toBe(0);
+    expect(code).toBe(1);
     expect(stderr).toContain("the context of 40 tokens is full: /reset starts over");
     expect(stdout).toMatch(/^Once upon a time.*\n7 plus 5 is 12\.\n$/);
   });

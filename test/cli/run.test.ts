@@ -56,13 +56,13 @@ const CONVERSATIONS = [
 describe("run", () => {
   it("prints the answer and nothing else when piped", async () => {
     const outcome = await run(["-p", "What is the capital of Japan?"]);
-    expect(outcome).toMatchObject({ code: 0, stdout: "The capital of Japan is Tokyo.", stderr: "" });
+    expect(outcome).toMatchObject({ code: 0, stdout: "The capital of Japan is Tokyo.\n", stderr: "" });
   });
 
   it("takes the prompt from stdin and from a file, and a system message", async () => {
     const question = "What is the capital of Germany?\n";
     const system = ["--system", "Answer in one word."];
-    const answer = { code: 0, stdout: "Berlin", stderr: "" };
+    const answer = { code: 0, stdout: "Berlin\n", stderr: "" };
     expect(await run(["-p", "-", ...system], question)).toMatchObject(answer);
     const path = join(folder, "question.txt");
     writeFileSync(path, question);
@@ -154,7 +154,7 @@ describe("run --json", () => {
 describe("run --verbose", () => {
   it("prints the timing block and the table by layer on stderr", async () => {
     const { stdout, stderr } = await run(["-p", "What is 7 plus 5?", "--verbose"]);
-    expect(stdout).toBe("7 plus 5 is 12.");
+    expect(stdout).toBe("7 plus 5 is 12.\n");
     expect(stderr).toMatch(/^load +\d/m);
     expect(stderr).toMatch(/^prefill +\d+ /m);
     expect(stderr).toMatch(/^decode +9 /m);
