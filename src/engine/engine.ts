@@ -55,6 +55,8 @@ export interface EngineOptions {
 }
 
 const PROGRESS_MS = 100;
+/** More threads than any machine has use for; each takes some megabytes. */
+const MAXIMUM_THREADS = 256;
 /** Positions of KV cache that a budget leaves room for, where the context is not shorter. */
 const RESERVED_POSITIONS = 4096;
 
@@ -92,6 +94,7 @@ export class Engine {
     const { manifest, folder } = cache;
     const { model } = manifest;
     const { threads = availableParallelism(), kvType = manifest.dtype === "f32" ? "f32" : "f16" } = options;
+    checkOptions({ ...options, threads, kvType });
     const plan = planSweep(folder, manifest);
     const stages = model.layers.length + 1;
     const ring = createRing(plan, plan.paths[0]);
@@ -177,7 +180,18 @@ export class Engine {
     if (this.#closed) throw new SluiceError("aborted", "the model was closed");
     const start = performance.now();
     const abort = () => this.#control.stop();
-    const progress = onStage && setInterval(() => onStage(this.#control.stage), PROGRESS_MS);
+    // What a callback throws must not end the process: it ends the sweep.
+    let thrown: { readonly error: unknown } | undefined;
+    const progress =
+      onStage &&
+      setInterval(() => {
+        try {
+          onStage(this.#control.stage);
+        } catch (error) {
+          thrown ??= { error };
+          abort();
+        }
+      }, PROGRESS_MS);
     try {
       const embedding = this.#fill(rows);
       const asked = rows.filter((row) => row.logits).length;
@@ -192,7 +206,7 @@ export class Engine {
       return { logits: this.#takeLogits(asked), timing };
     } catch (error) {
       throwIfAborted(signal);
-      throw error;
+      throw thrown === undefined ? error : thrown.error;
     } finally {
       signal?.removeEventListener("abort", abort);
       clearInterval(progress);
@@ -217,7 +231,7 @@ export class Engine {
   #fill(rows: readonly Row[]): StageTiming {
     const { model } = this.#cache.manifest;
     for (const { sequence, position, token } of rows) {
-      if (!(token >= 0 && token < model.vocabulary))
+      if (!Number.isInteger(token) || token < 0 || token >= model.vocabulary)
         throw new SluiceError("bad-input", `token ${token} is not in the vocabulary of ${model.vocabulary}`);
       sequence.reserve(position + 1);
     }
@@ -251,4 +265,21 @@ export class Engine {
       this.#arena.floats(logits + index * logitsStride * 4, vocabulary).slice(),
     );
   }
+}
+
+function checkOptions({ threads, kvType, ram, contextLength }: EngineOptions): void {
+  const refuse = (name: string, value: unknown, wanted: string): never => {
+    throw new SluiceError("bad-input", `${name} is ${String(value)}, but must be ${wanted}`);
+  };
+  if (!isWhole(threads) || threads < 1 || threads > MAXIMUM_THREADS)
+    refuse("threads", threads, `a whole number from 1 to ${MAXIMUM_THREADS}`);
+  if (kvType !== "f32" && kvType !== "f16") refuse("kvType", kvType, '"f32" or "f16"');
+  if (ram !== undefined && ram !== "auto" && !(isWhole(ram) && ram >= 0))
+    refuse("ram", ram, 'a number of bytes or "auto"');
+  if (contextLength !== undefined && !(isWhole(contextLength) && contextLength >= 1))
+    refuse("contextLength", contextLength, "a whole number from 1 up");
+}
+
+function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value);
 }

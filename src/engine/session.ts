@@ -36,8 +36,9 @@ export class Session {
     return this.#sequence.bytes;
   }
 
-  /** Forget everything. */
+  /** Forget everything. @throws SluiceError `bad-input` while it is generating */
   reset(): void {
+    this.#checkIdle();
     this.#keep(0);
   }
 
@@ -58,13 +59,10 @@ export class Session {
     prompt: readonly number[],
     options: GenerateOptions = {},
   ): AsyncGenerator<GeneratedToken, GenerateResult> {
-    if (this.#generating)
-      throw new SluiceError("bad-input", "this session is generating already", {
-        next: "Wait for its end, abort it, or create another session.",
-      });
+    this.#checkIdle();
     const { maxTokens = Number.POSITIVE_INFINITY, logprobs, signal, onProgress } = options;
     const sampler = createSampler(options.sampling);
-    this.#check(prompt);
+    this.#check(prompt, maxTokens);
     this.#generating = true;
     const reused = this.#keep(commonPrefix(this.#ids, prompt.slice(0, -1)));
     const prefill: SweepTiming[] = [];
@@ -164,7 +162,16 @@ export class Session {
     return length;
   }
 
-  #check(prompt: readonly number[]): void {
+  #checkIdle(): void {
+    if (this.#generating)
+      throw new SluiceError("bad-input", "this session is generating already", {
+        next: "Wait for its end, abort it, or create another session.",
+      });
+  }
+
+  #check(prompt: readonly number[], maxTokens: number): void {
+    if (!(maxTokens >= 0))
+      throw new SluiceError("bad-input", `maxTokens is ${maxTokens}, but must be a number from 0 up`);
     if (prompt.length === 0) throw new SluiceError("bad-input", "the prompt is empty: it has no tokens");
     if (prompt.length > this.contextLength)
       throw new SluiceError(

@@ -3,11 +3,12 @@ import { basename, join } from "node:path";
 import { SluiceError } from "../errors.ts";
 import { fingerprint } from "../gguf/fingerprint.ts";
 import { openGguf } from "../gguf/open.ts";
-import { type Cache, cacheFolders, openCache, type Variant } from "../store/cache.ts";
+import { type Cache, cacheFolders, openCache, VARIANTS, type Variant } from "../store/cache.ts";
 import { ioError, isSystemError } from "../store/io-error.ts";
 import { acquireLock, lockHolder } from "../store/lock.ts";
 import { CACHE_FORMAT } from "../store/manifest.ts";
 import { cacheFolderName, cacheFolderSuffix, MANIFEST } from "../store/names.ts";
+import { DTYPES } from "../store/types.ts";
 import { hasJournal, type Origin, removeJournal } from "./journal.ts";
 import { makeCache } from "./make-cache.ts";
 import { deleteOwnFiles, isUnsettled, replaceCache, replacementFolder, settle } from "./replace.ts";
@@ -26,6 +27,10 @@ import type { UnpackOptions, UnpackResult } from "./types.ts";
 export async function unpack(path: string, options: UnpackOptions): Promise<UnpackResult> {
   const start = performance.now();
   const { dtype = "f32", compression = "none", root, force = false, signal, onProgress } = options;
+  if (!VARIANTS.some((variant) => variant.dtype === dtype && variant.compression === compression))
+    throw new SluiceError("bad-input", `there is no dtype ${dtype} with compression ${compression}`, {
+      next: `Dtypes are ${DTYPES.join(", ")}; compressions are none and lz4.`,
+    });
   const modified = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const gguf = openGguf(path);
   try {

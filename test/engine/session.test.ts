@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { truncateSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { Model } from "../../src/engine/model.ts";
 import type { Session } from "../../src/engine/session.ts";
 import type { GenerateOptions, GenerateResult } from "../../src/engine/types.ts";
 import { fileLogits, modelFolder } from "./model-fixture.ts";
@@ -139,6 +140,52 @@ describe("a session", () => {
     const running = finish(sessions[0], [...prompt, 1], { maxTokens: 3 });
     await expect(finish(sessions[0], prompt, { maxTokens: 3 })).rejects.toMatchObject({ code: "bad-input" });
     expect((await running).ids.length).toBeGreaterThan(0);
+    await model.close();
+  });
+
+  it("ends with what a callback throws, and goes on afterwards", async () => {
+    const model = await models.open(models.make({ layers: 60, feedForward: 2048, width: 128 }));
+    const session = model.createSession();
+    const failing = {
+      maxTokens: 500,
+      onProgress() {
+        throw new Error("from the callback");
+      },
+    };
+    await expect(finish(session, prompt, failing)).rejects.toThrow("from the callback");
+    expect((await finish(session, prompt, { maxTokens: 2 })).ids.length).toBeGreaterThan(0);
+    await model.close();
+  });
+
+  it.each([
+    { threads: 0 },
+    { threads: 1.5 },
+    { threads: Number.NaN },
+    { threads: 1000 },
+    { contextLength: Number.NaN },
+    { contextLength: 0 },
+    { ram: Number.NaN },
+    { ram: -1 },
+    { kvType: "zz" as "f16" },
+  ])("refuses to open with %o", async (options) => {
+    const folder = await models.unpack(path);
+    await expect(Model.open(folder, options)).rejects.toMatchObject({ code: "bad-input" });
+  });
+
+  it("refuses ids that are none, a number of tokens that is none, and a reset in between", async () => {
+    const model = await models.open(path);
+    const session = model.createSession();
+    for (const ids of [[1.5], [-1], [1e9], ["1" as unknown as number], []])
+      await expect(finish(session, ids, {})).rejects.toMatchObject({ code: "bad-input" });
+    await expect(finish(session, prompt, { maxTokens: Number.NaN })).rejects.toMatchObject({
+      code: "bad-input",
+    });
+    const tokens = session.generate(prompt, { sampling: greedy, maxTokens: 3 });
+    await tokens.next();
+    expect(() => session.reset()).toThrow("generating");
+    await tokens.return(undefined as never);
+    session.reset();
+    expect(session.ids).toEqual([]);
     await model.close();
   });
 
