@@ -8,7 +8,7 @@ import { PartCursor } from "../stream/part-cursor.ts";
 import type { Residence } from "../stream/residence.ts";
 import type { Ring } from "../stream/ring.ts";
 import { StageTimes } from "../stream/stage-times.ts";
-import type { SweepPlan } from "../stream/sweep-plan.ts";
+import { type SweepPlan, stageDtypes } from "../stream/sweep-plan.ts";
 import { untilStopped, type WorkerMessage } from "../stream/worker-message.ts";
 import type { Buffers } from "./buffers.ts";
 import { forward } from "./forward.ts";
@@ -24,7 +24,6 @@ export interface ComputeData {
   readonly ring: Ring;
   readonly residence: Residence;
   readonly staging: Address;
-  readonly quantized: boolean;
   readonly kvType: KvType;
   readonly buffers: Buffers;
   readonly kernels: WebAssembly.Module;
@@ -38,6 +37,7 @@ const { thread, threads, model, plan, ring, residence, buffers, memory, ...data 
 const control = new Control(threads, data.control);
 const times = new StageTimes(data.stages, data.times);
 const team = new Team(control, thread);
+const dtypes = stageDtypes(plan);
 const shapes = attentionShapes(model, data.kvType);
 const port = parentPort!;
 
@@ -48,7 +48,6 @@ function runSweeps(): never {
   const weights = new Weights(cursor, team);
   const kernels = createWasmKernels(data.kernels, memory);
   const int8 = createInt8Kernels(memory);
-  const { quantized } = data;
   let words = new Uint32Array(memory.buffer);
 
   for (let sweep = 0; ; sweep++) {
@@ -64,11 +63,7 @@ function runSweeps(): never {
       started = now;
       control.stage = stage + 1;
     };
-    forward(
-      { model, buffers, kernels, int8, shapes, weights, quantized, team, words, stageDone },
-      rows,
-      asked,
-    );
+    forward({ model, buffers, kernels, int8, shapes, weights, dtypes, team, words, stageDone }, rows, asked);
     cursor.finishSweep();
     if (thread === 0) port.postMessage({ done: sweep } satisfies WorkerMessage);
   }

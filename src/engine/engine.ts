@@ -144,7 +144,6 @@ export class Engine {
     };
     const compute = {
       model,
-      quantized: manifest.dtype !== "f32",
       kvType,
       buffers: this.#buffers,
       kernels: compileKernels(),

@@ -5,8 +5,9 @@
  * the rows before it left in the KV cache.
  */
 import type { Address, AttentionShape, Int8Kernels, Kernels } from "../kernels/types.ts";
-import type { Hyperparameters, LayerShape } from "../model/types.ts";
-import { BLOCK_COLUMNS } from "../store/panel.ts";
+import type { Hyperparameters, TensorRole } from "../model/types.ts";
+import { BLOCK_COLUMNS, isQuantized } from "../store/panel.ts";
+import type { TensorDtype } from "../store/types.ts";
 import { type Buffers, SCORES_BYTES } from "./buffers.ts";
 import type { Team } from "./team.ts";
 import type { Input, Weights } from "./weights.ts";
@@ -16,6 +17,11 @@ import type { Input, Weights } from "./weights.ts";
  * give: decoding, and whatever is to equal it.
  */
 const BYTE_ROWS = 32;
+
+/** Matrices that multiply the same. */
+const QKV = ["attn_q", "attn_k", "attn_v"] as const;
+const GATE_UP = ["ffn_gate_up"] as const;
+const OUTPUT = ["output", "token_embd"] as const;
 
 /** What a thread computes with. */
 export interface Machine {
@@ -27,8 +33,8 @@ export interface Machine {
   /** Of each layer. */
   readonly shapes: readonly AttentionShape[];
   readonly weights: Weights;
-  /** Whether matrices are quantized, as far as their columns divide into blocks. */
-  readonly quantized: boolean;
+  /** What the weights of each layer are made of, last those of the output. */
+  readonly dtypes: readonly ReadonlyMap<TensorRole, TensorDtype>[];
   readonly team: Team;
   /** The engine's memory as uint32, for the tables in it. */
   readonly words: Uint32Array;
@@ -41,11 +47,11 @@ export interface Machine {
  * asked rows are in `buffers.logits` afterwards.
  */
 export function forward(machine: Machine, rows: number, asked: number): void {
-  const { model, shapes, stageDone } = machine;
-  for (const [index, layer] of model.layers.entries()) {
-    attention(machine, layer, shapes[index], rows);
+  const { model, stageDone } = machine;
+  for (let layer = 0; layer < model.layers.length; layer++) {
+    attention(machine, layer, rows);
     feedForward(machine, layer, rows);
-    stageDone(index);
+    stageDone(layer);
   }
   if (asked > 0) {
     output(machine, asked);
@@ -54,12 +60,14 @@ export function forward(machine: Machine, rows: number, asked: number): void {
 }
 
 /** x += attn_output · attention(rope(q), rope(k), v), with q, k, v = W · norm(x) */
-function attention(machine: Machine, layer: LayerShape, shape: AttentionShape, rows: number): void {
+function attention(machine: Machine, index: number, rows: number): void {
   const { model, buffers, kernels, weights, team, words } = machine;
   const { q, k, v, attended, qStride, kvStride } = buffers;
   const { headSize } = model;
+  const layer = model.layers[index];
+  const shape = machine.shapes[index];
 
-  const normed = normalize(machine, weights.vector("attn_norm"), rows);
+  const normed = normalize(machine, weights.vector("attn_norm"), rows, isRounded(machine, index, QKV));
   weights.multiply("attn_q", kernels, normed, rows, q, qStride);
   weights.multiply("attn_k", kernels, normed, rows, k, kvStride);
   weights.multiply("attn_v", kernels, normed, rows, v, kvStride);
@@ -91,17 +99,17 @@ function attention(machine: Machine, layer: LayerShape, shape: AttentionShape, r
   }
   team.barrier();
 
-  const input = prepare(machine, attended, rows, layer.heads * headSize);
-  addProduct(machine, "attn_output", input, rows);
+  addProduct(machine, index, "attn_output", attended, layer.heads * headSize, rows);
 }
 
 /** x += ffn_down · (silu(gate) × up), with gate, up = W · norm(x) */
-function feedForward(machine: Machine, layer: LayerShape, rows: number): void {
-  const { buffers, kernels, weights, team } = machine;
+function feedForward(machine: Machine, index: number, rows: number): void {
+  const { model, buffers, kernels, weights, team } = machine;
   const { gateUp, gated, gateUpStride } = buffers;
-  const columns = layer.feedForward;
+  const columns = model.layers[index].feedForward;
 
-  const normed = inBytes(machine, normalize(machine, weights.vector("ffn_norm"), rows), rows);
+  const rounded = isRounded(machine, index, GATE_UP);
+  const normed = inBytes(machine, index, normalize(machine, weights.vector("ffn_norm"), rows, rounded), rows);
   weights.multiply("ffn_gate_up", kernels, normed, rows, gateUp, gateUpStride);
 
   // By columns, for a single row is long enough to be shared. Gate and up lie side by side.
@@ -112,8 +120,7 @@ function feedForward(machine: Machine, layer: LayerShape, rows: number): void {
       end - first,
       at(gated, row, columns) + first * 4,
     );
-  const input = prepare(machine, gated, rows, columns);
-  addProduct(machine, "ffn_down", input, rows);
+  addProduct(machine, index, "ffn_down", gated, columns, rows);
 }
 
 /** logits = output · norm(x), for the rows that asked */
@@ -121,7 +128,8 @@ function output(machine: Machine, asked: number): void {
   const { model, buffers, kernels, weights, team, words } = machine;
   // Any thread may have written the rows that asked.
   team.barrier();
-  const normed = normalize(machine, weights.vector("output_norm"), asked, (index) => {
+  const rounded = isRounded(machine, model.layers.length, OUTPUT);
+  const normed = normalize(machine, weights.vector("output_norm"), asked, rounded, (index) => {
     return words[buffers.askedTable / 4 + index];
   });
   const matrix = model.tiedOutput ? "token_embd" : "output";
@@ -133,6 +141,7 @@ function normalize(
   machine: Machine,
   weight: Address,
   rows: number,
+  rounded: boolean,
   rowOf?: (index: number) => number,
 ): Input {
   const { model, buffers, kernels, team } = machine;
@@ -145,8 +154,7 @@ function normalize(
     const from = at(x, rowOf?.(index) ?? index, width);
     kernels.rmsNorm(from, weight, width, normEpsilon, at(normed, index, width));
   }
-  if (isRounded(machine, width))
-    kernels.quantizeRows(normed, rows, width, first, end, 0, width, input.rounded, input.scales);
+  if (rounded) kernels.quantizeRows(normed, rows, width, first, end, 0, width, input.rounded, input.scales);
   team.barrier();
   return input;
 }
@@ -155,9 +163,9 @@ function normalize(
  * The same input in tiles of 8 bits, where these are exact and the prompt is long. Only for gate and up: they are more
  * than half of the arithmetic, and what they multiply has just been normalized, so that it suffers least.
  */
-function inBytes(machine: Machine, input: Input, rows: number): Input {
-  const { model, buffers, int8, team } = machine;
-  if (int8 === undefined || rows < BYTE_ROWS || !isRounded(machine, model.width)) return input;
+function inBytes(machine: Machine, layer: number, input: Input, rows: number): Input {
+  const { model, buffers, int8, team, dtypes } = machine;
+  if (int8 === undefined || rows < BYTE_ROWS || dtypes[layer].get("ffn_gate_up") !== "q8") return input;
   const { bytes: q, byteScales: scales, byteSums: sums } = buffers;
   const end = Math.min(team.endRow(rows), rows - (rows % 4));
   int8.quantizeTiles(input.x, model.width, team.firstRow(rows), end, q, scales, sums);
@@ -165,29 +173,31 @@ function inBytes(machine: Machine, input: Input, rows: number): Input {
   return { ...input, bytes: { kernels: int8, q, scales, sums } };
 }
 
-/** Values ready to be multiplied, when each thread has written all rows of its `columnShare` or there was a barrier. */
-function prepare(machine: Machine, values: Address, rows: number, columns: number): Input {
-  const { kernels, team } = machine;
+/** x += W · values, when each thread has written all rows of its `columnShare` of them or there was a barrier. */
+function addProduct(
+  machine: Machine,
+  layer: number,
+  role: "attn_output" | "ffn_down",
+  values: Address,
+  columns: number,
+  rows: number,
+): void {
+  const { model, buffers, kernels, weights, team, dtypes } = machine;
+  const { x, projected, projectedStride } = buffers;
   const input = inputOf(machine, values);
-  if (isRounded(machine, columns)) {
+  if (isQuantized(dtypes[layer].get(role)!)) {
     const { first, end } = columnShare(team, columns);
     kernels.quantizeRows(values, rows, columns, 0, rows, first, end, input.rounded, input.scales);
   }
   team.barrier();
-  return input;
-}
-
-/** x += W · input */
-function addProduct(machine: Machine, role: "attn_output" | "ffn_down", input: Input, rows: number): void {
-  const { model, buffers, kernels, weights, team } = machine;
-  const { x, projected, projectedStride } = buffers;
   weights.multiply(role, kernels, input, rows, projected, projectedStride);
   for (let row = team.firstRow(rows); row < team.endRow(rows); row++)
     kernels.add(at(projected, row, projectedStride), at(x, row, model.width), model.width);
 }
 
-function isRounded(machine: Machine, columns: number): boolean {
-  return machine.quantized && columns % BLOCK_COLUMNS === 0;
+/** Whether what these matrices multiply must be rounded, for one of them is quantized. */
+function isRounded({ dtypes }: Machine, stage: number, roles: readonly TensorRole[]): boolean {
+  return roles.some((role) => isQuantized(dtypes[stage].get(role) ?? "f32"));
 }
 
 function inputOf({ buffers }: Machine, x: Address): Input {

@@ -58,13 +58,12 @@ export async function rehearse(
   const weights = arena.allocate(bytes);
   new Uint8Array(arena.memory.buffer, weights, bytes).fill(WEIGHT_BYTE);
   const rehearsals: Rehearsal[] = [];
-  for (const [index, { tensors, kvType }] of layers.entries()) {
+  for (const [index, { kvType }] of layers.entries()) {
     const plan = plans[index];
     const sequence = new KvPool(arena, first, kvType).createSequence(ATTENDED + 1);
     sequence.reserve(ATTENDED + 1);
     const stage = new Stage({
       ...{ model: first, plan, kvType, threads, arena, buffers, sequence },
-      quantized: tensors.some(({ dtype }) => dtype !== "f32"),
       offsets: placeChunks(plan, weights, bytes),
     });
     try {
@@ -104,8 +103,7 @@ function placeChunks({ chunks }: SweepPlan, start: number, bytes: number): Float
   });
 }
 
-interface StageOptions
-  extends Pick<ComputeData, "model" | "plan" | "kvType" | "threads" | "quantized" | "buffers"> {
+interface StageOptions extends Pick<ComputeData, "model" | "plan" | "kvType" | "threads" | "buffers"> {
   readonly arena: Arena;
   readonly sequence: Sequence;
   readonly offsets: Float64Array;

@@ -1,16 +1,19 @@
 import type { Address, Int8Kernels, Kernels } from "../kernels/types.ts";
 import type { TensorRole } from "../model/types.ts";
-import { PANEL_ROWS } from "../store/panel.ts";
+import { isQuantized, PANEL_ROWS } from "../store/panel.ts";
 import type { PartCursor } from "../stream/part-cursor.ts";
 import type { Part } from "../stream/sweep-plan.ts";
 import type { Team } from "./team.ts";
 
-/** What a matrix is multiplied with: (rows, columns) as float32, and rounded as `Kernels.quantizeRows` leaves it. */
+/**
+ * What a matrix is multiplied with: (rows, columns) as float32, and, for quantized matrices, rounded as
+ * `Kernels.quantizeRows` leaves it.
+ */
 export interface Input {
   readonly x: Address;
   readonly rounded: Address;
   readonly scales: Address;
-  /** Whole tiles of four rows in 8 bits, to be used instead where they are there. */
+  /** Whole tiles of four rows in 8 bits, for a q8 matrix, to be used instead where they are there. */
   readonly bytes?: {
     readonly kernels: Int8Kernels;
     readonly q: Address;
@@ -18,6 +21,10 @@ export interface Input {
     readonly sums: Address;
   };
 }
+
+/** The products of float32 activations, and of rounded ones, by the dtype of the weights. */
+const FLOAT_PRODUCTS = { f32: "matmulF32", f16: "matmulF16", bf16: "matmulBf16" } as const;
+const QUANTIZED_PRODUCTS = { q8: "matmulQ8", q4: "matmulQ4" } as const;
 
 /** The weights of a sweep as the forward pass sees them: asked for by name, in the order in which they stream by. */
 export class Weights {
@@ -54,8 +61,9 @@ export class Weights {
       const count = this.#team.end(part.panels) - first;
       const panels = this.#cursor.panels(first, count);
       const to = y + (part.firstPanel + first) * PANEL_ROWS * 4;
-      if (part.dtype === "f32") kernels.matmulF32(panels, count, part.columns, x, rows, to, yStride);
-      else {
+      if (!isQuantized(part.dtype)) {
+        kernels[FLOAT_PRODUCTS[part.dtype]](panels, count, part.columns, x, rows, to, yStride);
+      } else {
         const tiled = bytes === undefined ? 0 : rows - (rows % 4);
         bytes?.kernels.matmulQ8(
           panels,
@@ -70,7 +78,7 @@ export class Weights {
         );
         if (rows > tiled) {
           const [q, rowScales] = [rounded + tiled * part.columns * 2, scales + (tiled * part.columns) / 8];
-          kernels.matmulQ8(
+          kernels[QUANTIZED_PRODUCTS[part.dtype]](
             panels,
             count,
             part.columns,

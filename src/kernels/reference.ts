@@ -1,5 +1,6 @@
-import { f32ToF16, halfToFloatTable } from "../quant/half.ts";
+import { bf16ToF32, f32ToF16, halfToFloatTable } from "../quant/half.ts";
 import { BLOCK_BYTES, BLOCK_COLUMNS, PANEL_ROWS, panelBytes, WEIGHTS_BYTES } from "../store/panel.ts";
+import type { QuantizedDtype } from "../store/types.ts";
 import { kvBytes, valueDistance } from "./kv-layout.ts";
 import type { AttentionShape, Kernels } from "./types.ts";
 
@@ -19,31 +20,9 @@ export function createReferenceKernels(buffer: ArrayBufferLike): Kernels {
   const halves = halfToFloatTable();
 
   return {
-    matmulF32(panels, count, columns, x, rows, y, yStride) {
-      for (let panel = 0; panel < count; panel++) {
-        const weights = panels / 4 + panel * columns * PANEL_ROWS;
-        for (let row = 0; row < rows; row++) {
-          let sum0 = 0;
-          let sum1 = 0;
-          let sum2 = 0;
-          let sum3 = 0;
-          let w = weights;
-          let v = x / 4 + row * columns;
-          for (const end = v + columns; v < end; v++, w += PANEL_ROWS) {
-            const value = f32[v];
-            sum0 += f32[w] * value;
-            sum1 += f32[w + 1] * value;
-            sum2 += f32[w + 2] * value;
-            sum3 += f32[w + 3] * value;
-          }
-          const to = y / 4 + row * yStride + panel * PANEL_ROWS;
-          f32[to] = sum0;
-          f32[to + 1] = sum1;
-          f32[to + 2] = sum2;
-          f32[to + 3] = sum3;
-        }
-      }
-    },
+    matmulF32: multiplyFloats(4, (at) => f32[at]),
+    matmulF16: multiplyFloats(2, (at) => halves[u16[at]]),
+    matmulBf16: multiplyFloats(2, (at) => bf16ToF32(u16[at])),
 
     quantizeRows(x, rows, columns, firstRow, endRow, firstColumn, endColumn, q, scales) {
       for (let row = firstRow; row < endRow; row++) {
@@ -63,30 +42,11 @@ export function createReferenceKernels(buffer: ArrayBufferLike): Kernels {
       }
     },
 
-    matmulQ8(panels, count, columns, q, scales, rows, y, yStride) {
-      const blocks = columns / BLOCK_COLUMNS;
-      for (let panel = 0; panel < count; panel++) {
-        const weights = panels + panel * panelBytes("q8", columns);
-        for (let row = 0; row < rows; row++) {
-          const { start, lanes, lane } = tileOf(row, rows);
-          for (let panelRow = 0; panelRow < PANEL_ROWS; panelRow++) {
-            let sum = 0;
-            for (let block = 0; block < blocks; block++) {
-              const w = weights + block * BLOCK_BYTES.q8;
-              let dot = 0;
-              for (let quad = 0; quad < BLOCK_COLUMNS / 4; quad++) {
-                const from = w + quad * 16 + panelRow * 4;
-                const x = q / 2 + start * columns + (block * BLOCK_COLUMNS + quad * 4) * lanes + lane * 4;
-                for (let i = 0; i < 4; i++) dot += i8[from + i] * i16[x + i];
-              }
-              const scale = halves[u16[(w + WEIGHTS_BYTES.q8) / 2 + panelRow]];
-              sum += dot * scale * f32[scales / 4 + start * blocks + block * lanes + lane];
-            }
-            f32[y / 4 + row * yStride + panel * PANEL_ROWS + panelRow] = sum;
-          }
-        }
-      }
-    },
+    matmulQ8: multiplyBlocks("q8", (block, place) => i8[block + place]),
+    matmulQ4: multiplyBlocks("q4", (block, place) => {
+      const quads = i8[block + (place % WEIGHTS_BYTES.q4)];
+      return place < WEIGHTS_BYTES.q4 ? (quads << 28) >> 28 : quads >> 4;
+    }),
 
     rmsNorm(x, weight, width, epsilon, y) {
       const from = x / 4;
@@ -179,6 +139,54 @@ export function createReferenceKernels(buffer: ArrayBufferLike): Kernels {
       }
     },
   };
+
+  /**
+   * @param bytes of a weight
+   * @param weight value of the weight at an index that counts weights
+   */
+  function multiplyFloats(bytes: number, weight: (at: number) => number): Kernels["matmulF32"] {
+    return (panels, count, columns, x, rows, y, yStride) => {
+      for (let row = 0; row < rows; row++) {
+        for (let i = 0; i < count * PANEL_ROWS; i++) {
+          const lane = i % PANEL_ROWS;
+          const first = panels / bytes + (i - lane) * columns + lane;
+          let sum = 0;
+          for (let column = 0; column < columns; column++)
+            sum += weight(first + column * PANEL_ROWS) * f32[x / 4 + row * columns + column];
+          f32[y / 4 + row * yStride + i] = sum;
+        }
+      }
+    };
+  }
+
+  /** @param weight integer of a block at its place among the quads */
+  function multiplyBlocks(
+    dtype: QuantizedDtype,
+    weight: (block: number, place: number) => number,
+  ): Kernels["matmulQ8"] {
+    return (panels, count, columns, q, scales, rows, y, yStride) => {
+      const blocks = columns / BLOCK_COLUMNS;
+      for (let row = 0; row < rows; row++) {
+        const { start, lanes, lane } = tileOf(row, rows);
+        for (let i = 0; i < count * PANEL_ROWS; i++) {
+          const panelRow = i % PANEL_ROWS;
+          const panel = panels + ((i - panelRow) / PANEL_ROWS) * panelBytes(dtype, columns);
+          let sum = 0;
+          for (let block = 0; block < blocks; block++) {
+            const w = panel + block * BLOCK_BYTES[dtype];
+            let dot = 0;
+            for (let quad = 0; quad < BLOCK_COLUMNS / 4; quad++) {
+              const x = q / 2 + start * columns + (block * BLOCK_COLUMNS + quad * 4) * lanes + lane * 4;
+              for (let j = 0; j < 4; j++) dot += weight(w, quad * 16 + panelRow * 4 + j) * i16[x + j];
+            }
+            const scale = halves[u16[(w + WEIGHTS_BYTES[dtype]) / 2 + panelRow]];
+            sum += dot * scale * f32[scales / 4 + start * blocks + block * lanes + lane];
+          }
+          f32[y / 4 + row * yStride + i] = sum;
+        }
+      }
+    };
+  }
 
   /** Index of a head's first key at a position, counted in values of its type. */
   function keyIndex(shape: AttentionShape, blocks: number, kvHead: number, position: number): number {

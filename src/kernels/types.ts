@@ -40,6 +40,10 @@ export interface Kernels {
     yStride: number,
   ): void;
 
+  /** The same for float16 and bfloat16 weights, (count, columns, 4) each. */
+  matmulF16: Kernels["matmulF32"];
+  matmulBf16: Kernels["matmulF32"];
+
   /**
    * Round activations to int16 with a scale per row and block of 32 columns: the largest value of the block becomes
    * 32767. Rows [firstRow, endRow) and columns [firstColumn, endColumn) of them; cut at multiples of 4 rows and
@@ -75,6 +79,9 @@ export interface Kernels {
     y: Address,
     yStride: number,
   ): void;
+
+  /** The same for q4. */
+  matmulQ4: Kernels["matmulQ8"];
 
   /** RMSNorm (arXiv 1910.07467): y = x / sqrt(mean(x²) + epsilon) × weight. x, weight, y: (width). */
   rmsNorm(x: Address, weight: Address, width: number, epsilon: number, y: Address): void;

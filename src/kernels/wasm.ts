@@ -5,17 +5,31 @@ import type { Address, AttentionShape, Int8Kernels, Kernels } from "./types.ts";
 /** What src/kernels/wasm exports. */
 interface Exports {
   readonly matmulF32: Kernels["matmulF32"];
+  readonly matmulF16: Kernels["matmulF16"];
+  readonly matmulBf16: Kernels["matmulBf16"];
   readonly matmulQ8: Kernels["matmulQ8"];
+  readonly matmulQ4: Kernels["matmulQ4"];
   readonly rmsNorm: Kernels["rmsNorm"];
   readonly add: Kernels["add"];
   readonly swiglu: Kernels["swiglu"];
   readonly rope: Kernels["rope"];
   readonly quantizeRows: Kernels["quantizeRows"];
-  matvecQ8(panels: Address, count: number, columns: number, q: Address, scales: Address, y: Address): void;
+  readonly matvecQ8: MultiplyRow;
+  readonly matvecQ4: MultiplyRow;
   storeHalves(x: Address, count: number, to: Address): void;
   readonly attentionF32: AttendHead;
   readonly attentionF16: AttendHead;
 }
+
+/** One row of rounded activations. */
+type MultiplyRow = (
+  panels: Address,
+  count: number,
+  columns: number,
+  q: Address,
+  scales: Address,
+  y: Address,
+) => void;
 
 type AttendHead = (
   q: Address,
@@ -58,20 +72,16 @@ export function createWasmKernels(module: WebAssembly.Module, memory: WebAssembl
 
   return {
     matmulF32: wasm.matmulF32,
+    matmulF16: wasm.matmulF16,
+    matmulBf16: wasm.matmulBf16,
     rmsNorm: wasm.rmsNorm,
     add: wasm.add,
     swiglu: wasm.swiglu,
     rope: wasm.rope,
     quantizeRows: wasm.quantizeRows,
 
-    matmulQ8(panels, count, columns, q, scales, rows, y, yStride) {
-      const tiled = rows - (rows % 4);
-      if (tiled > 0) wasm.matmulQ8(panels, count, columns, q, scales, tiled, y, yStride);
-      for (let row = tiled; row < rows; row++) {
-        const rowScales = scales + (row * columns) / 8;
-        wasm.matvecQ8(panels, count, columns, q + row * columns * 2, rowScales, y + row * yStride * 4);
-      }
-    },
+    matmulQ8: tilesThenRows(wasm.matmulQ8, wasm.matvecQ8),
+    matmulQ4: tilesThenRows(wasm.matmulQ4, wasm.matvecQ4),
 
     storeKv(keys, values, shape, blocks, position) {
       if (f32.buffer !== memory.buffer) {
@@ -107,6 +117,18 @@ export function createWasmKernels(module: WebAssembly.Module, memory: WebAssembl
         attend(q + at, headSize, blocks, blockPositions, key, value, position, scratch, out + at);
       }
     },
+  };
+}
+
+/** Rows that fill tiles of four, then those that are left over, one at a time. */
+function tilesThenRows(tiles: Kernels["matmulQ8"], oneRow: MultiplyRow): Kernels["matmulQ8"] {
+  return (panels, count, columns, q, scales, rows, y, yStride) => {
+    const tiled = rows - (rows % 4);
+    if (tiled > 0) tiles(panels, count, columns, q, scales, tiled, y, yStride);
+    for (let row = tiled; row < rows; row++) {
+      const rowScales = scales + (row * columns) / 8;
+      oneRow(panels, count, columns, q + row * columns * 2, rowScales, y + row * yStride * 4);
+    }
   };
 }
 

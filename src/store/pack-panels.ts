@@ -99,6 +99,8 @@ function packBlocks(
   const panelWords = panelBytes(dtype, columns) / 4;
   const weightWords = WEIGHTS_BYTES[dtype] / 4;
   const blockWords = BLOCK_BYTES[dtype] / 4;
+  // Q4_0 counts its weights from -8 on.
+  const flipped = dtype === "q4" ? 0x88888888 : 0;
   const from = halves(rows);
   const weights = words(panels);
   const scales = halves(panels);
@@ -110,10 +112,10 @@ function packBlocks(
       scales[(block + weightWords) * 2 + lane] = from[next++];
       // Four vectors at a time, for speed; q8 has eight.
       for (let word = block + lane; word < block + weightWords; word += 16) {
-        weights[word] = from[next] | (from[next + 1] << 16);
-        weights[word + 4] = from[next + 2] | (from[next + 3] << 16);
-        weights[word + 8] = from[next + 4] | (from[next + 5] << 16);
-        weights[word + 12] = from[next + 6] | (from[next + 7] << 16);
+        weights[word] = (from[next] | (from[next + 1] << 16)) ^ flipped;
+        weights[word + 4] = (from[next + 2] | (from[next + 3] << 16)) ^ flipped;
+        weights[word + 8] = (from[next + 4] | (from[next + 5] << 16)) ^ flipped;
+        weights[word + 12] = (from[next + 6] | (from[next + 7] << 16)) ^ flipped;
         next += 8;
       }
     }

@@ -59,7 +59,7 @@ const READERS: Readonly<
       const within = column % BLOCK_COLUMNS;
       const block = ((column - within) / BLOCK_COLUMNS) * BLOCK_BYTES.q4;
       const pair = panel[block + placeInQuads(within % 16, lane)];
-      const weight = (within < 16 ? pair & 15 : pair >> 4) - 8;
+      const weight = within < 16 ? (pair << 28) >> 28 : (pair << 24) >> 28;
       target[column] = weight * floats[scales[(block + WEIGHTS_BYTES.q4) / 2 + lane]];
     }
   },

@@ -10,11 +10,11 @@
  * q8          for each block of 32 columns: eight quads of 16 bytes, one for each four columns (row 0's four int8,
  *             row 1's, row 2's, row 3's), then the four rows' float16 scales  columns / 32 × 136 bytes
  * q4          the same with weights of 4 bits: four vectors of 16 bytes, byte j of vector v with byte j of quad v in
- *             its low half and byte j of quad v + 4 in its high half          columns / 32 × 72 bytes
+ *             its low half and byte j of quad v + 4 in its high half; then the scales  columns / 32 × 72 bytes
  *
- * A q8 weight is int8 × scale of its block, as in ggml's Q8_0, a q4 weight (q - 8) × scale, q from 0 to 15, as in Q4_0;
- * so weights of these types are kept bit for bit. The scales lie between the weights because processors fetch ahead for
- * one stream of addresses: with scales of their own behind each panel a product runs at half the speed.
+ * A q8 weight is int8 × scale of its block, a q4 weight int4 (two's complement) × scale: weights from ggml's Q8_0 and
+ * Q4_0 are kept bit for bit. The scales lie between the weights because processors fetch ahead for one stream of
+ * addresses: with scales of their own behind each panel a product runs at half the speed.
  */
 import type { QuantizedDtype, TensorDtype } from "./types.ts";
 

@@ -40,6 +40,16 @@ export interface SweepPlan {
   readonly slotBytes: number;
 }
 
+/** Dtypes of the tensors of each stage: of each layer, last of the output. */
+export function stageDtypes({ chunks }: SweepPlan): ReadonlyMap<TensorRole, TensorDtype>[] {
+  const stages: Map<TensorRole, TensorDtype>[] = [];
+  for (const { stage, parts } of chunks) {
+    stages[stage] ??= new Map();
+    for (const { role, dtype } of parts) stages[stage].set(role, dtype);
+  }
+  return stages;
+}
+
 export function planSweep(
   folder: string,
   manifest: Pick<Manifest, "model" | "embedding" | "layers" | "output">,

@@ -2,11 +2,12 @@ import { describe, expect, it } from "vitest";
 import { createReferenceKernels } from "../../src/kernels/reference.ts";
 import type { KvType } from "../../src/kernels/types.ts";
 import { compileKernels, createInt8Kernels, createWasmKernels } from "../../src/kernels/wasm.ts";
-import { f16ToF32 } from "../../src/quant/half.ts";
+import { f16ToF32, f32ToBf16, f32ToF16 } from "../../src/quant/half.ts";
 import { blockFormat } from "../../src/quant/index.ts";
 import { quantizeQ8_0 } from "../../src/quant/q8_0.ts";
 import { packPanels } from "../../src/store/pack-panels.ts";
 import { panelBytes, panelCount } from "../../src/store/panel.ts";
+import type { TensorDtype } from "../../src/store/types.ts";
 import { randomFloats, seeded } from "../random.ts";
 
 const PAGE = 65536;
@@ -34,15 +35,35 @@ function machine(which: keyof typeof FACTORIES) {
   return { kernels: FACTORIES[which](memory), memory, place, floats };
 }
 
-/** A q8 matrix: its panels, and the weights that they stand for. */
-function q8Matrix(rows: number, columns: number, random: () => number) {
-  const blocks = new Uint8Array((rows * columns * 34) / 32);
-  quantizeQ8_0(randomFloats(rows * columns, random), blocks, rows * columns);
+const GGML_TYPES = { f32: "f32", f16: "f16", bf16: "bf16", q8: "q8_0", q4: "q4_0" } as const;
+const PRODUCTS = {
+  f32: "matmulF32",
+  f16: "matmulF16",
+  bf16: "matmulBf16",
+  q8: "matmulQ8",
+  q4: "matmulQ4",
+} as const;
+
+/** Panels of a matrix as ggml holds it, and the weights that they stand for. */
+function matrixOf(dtype: TensorDtype, bytes: Uint8Array, rows: number, columns: number) {
   const weights = new Float32Array(rows * columns);
-  blockFormat("q8_0").dequantize(blocks, weights, weights.length);
-  const panels = new Uint8Array(panelCount(rows) * panelBytes("q8", columns));
-  packPanels("q8", blocks, rows, columns, panels);
+  blockFormat(GGML_TYPES[dtype]).dequantize(bytes, weights, weights.length);
+  const panels = new Uint8Array(panelCount(rows) * panelBytes(dtype, columns)).fill(9);
+  packPanels(dtype, bytes, rows, columns, panels);
   return { panels, weights };
+}
+
+function randomMatrix(dtype: TensorDtype, rows: number, columns: number, random: () => number) {
+  const values = randomFloats(rows * columns, random);
+  if (dtype === "f32") return matrixOf(dtype, new Uint8Array(values.buffer), rows, columns);
+  if (dtype === "f16" || dtype === "bf16") {
+    const halves = Uint16Array.from(values, dtype === "f16" ? f32ToF16 : f32ToBf16);
+    return matrixOf(dtype, new Uint8Array(halves.buffer), rows, columns);
+  }
+  const blocks = new Uint8Array((rows * columns * (dtype === "q8" ? 34 : 18)) / 32);
+  if (dtype === "q8") quantizeQ8_0(values, blocks, values.length);
+  else for (let i = 0; i < blocks.length; i++) blocks[i] = i % 18 === 1 ? 0x2c + (i % 3) : random() * 256;
+  return matrixOf(dtype, blocks, rows, columns);
 }
 
 function product(w: Float32Array, x: Float32Array, rows: number, columns: number, row: number): number[] {
@@ -67,79 +88,127 @@ function relativeError(got: ArrayLike<number>, want: readonly number[]): number 
 describe.each(Object.keys(FACTORIES) as (keyof typeof FACTORIES)[])("%s kernels", (which) => {
   const random = seeded(1);
 
-  it.each([
-    [1, 1, 1],
-    [4, 32, 1],
-    [7, 5, 3],
-    [64, 172, 2],
-    [33, 96, 5],
-    [9, 2048, 70],
-  ])("f32 product: %i x %i with %i rows", (rows, columns, count) => {
-    const { kernels, place, floats } = machine(which);
-    const w = randomFloats(rows * columns, random);
-    const x = randomFloats(count * columns, random);
-    const panels = new Uint8Array(panelCount(rows) * panelBytes("f32", columns)).fill(9);
-    packPanels("f32", new Uint8Array(w.buffer), rows, columns, panels);
-    const stride = panelCount(rows) * 4;
-    const y = place(new Float32Array(count * stride));
-    kernels.matmulF32(place(panels), panelCount(rows), columns, place(x), count, y, stride);
-    for (let row = 0; row < count; row++) {
-      const got = floats(y + row * stride * 4, stride);
-      expect(relativeError(got, product(w, x, rows, columns, row))).toBeLessThan(2e-6);
-      expect([...got.subarray(rows)]).toEqual(Array(stride - rows).fill(0));
+  describe.each(["f32", "f16", "bf16"] as const)("%s product", (dtype) => {
+    it.each([
+      [1, 1, 1],
+      [4, 32, 1],
+      [7, 5, 3],
+      [64, 172, 2],
+      [33, 96, 5],
+      [12, 77, 4],
+      [9, 2048, 70],
+    ])("%i x %i with %i rows", (rows, columns, count) => {
+      const { kernels, place, floats } = machine(which);
+      const { panels, weights } = randomMatrix(dtype, rows, columns, random);
+      const x = randomFloats(count * columns, random);
+      const stride = panelCount(rows) * 4;
+      const [w, from, y, parts] = [
+        place(panels),
+        place(x),
+        place(new Float32Array(count * stride)),
+        place(new Float32Array(count * stride)),
+      ];
+      kernels[PRODUCTS[dtype]](w, panelCount(rows), columns, from, count, y, stride);
+      for (let row = 0; row < count; row++) {
+        const got = floats(y + row * stride * 4, stride);
+        expect(relativeError(got, product(weights, x, rows, columns, row))).toBeLessThan(5e-6);
+        expect([...got.subarray(rows)]).toEqual(Array(stride - rows).fill(0));
+      }
+      // Panel by panel: to the bit the same, so that threads may share them.
+      for (let panel = 0; panel < panelCount(rows); panel++) {
+        const at = w + panel * panelBytes(dtype, columns);
+        kernels[PRODUCTS[dtype]](at, 1, columns, from, count, parts + panel * 16, stride);
+      }
+      expect(floats(parts, count * stride)).toEqual(floats(y, count * stride));
+    });
+  });
+
+  it.each([1, 4, 6])("f16 weights may be denormal, infinite or NaN, with %i rows", (count) => {
+    const columns = 41;
+    const special = [0, 0x8000, 1, 0x83ff, 0x0400, 0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e00, 0xfc01];
+    for (const column of [0, 7, 31, 32, 40]) {
+      const { kernels, place, floats } = machine(which);
+      for (let first = 0; first < special.length; first += 4) {
+        const halves = new Uint16Array(4 * columns).fill(0x3c00);
+        for (let row = 0; row < 4; row++)
+          halves[row * columns + column] = special[(first + row) % special.length];
+        const { panels, weights } = matrixOf("f16", new Uint8Array(halves.buffer), 4, columns);
+        const values = new Float32Array(count * columns).fill(2 ** -20);
+        const y = place(new Float32Array(4 * count));
+        kernels.matmulF16(place(panels), 1, columns, place(values), count, y, 4);
+        const want = product(weights, values, 4, columns, 0);
+        for (let row = 0; row < count; row++)
+          for (const [lane, value] of floats(y + row * 16, 4).entries()) {
+            if (Number.isFinite(want[lane]))
+              expect(Math.abs(value - want[lane])).toBeLessThan(1e-6 * Math.abs(want[lane]));
+            else expect(value).toBe(want[lane]);
+          }
+      }
     }
   });
 
-  it.each([
-    [1, 32, 1],
-    [6, 64, 3],
-    [64, 192, 4],
-    [64, 160, 11],
-    [12, 2048, 66],
-  ])("q8 product: %i x %i with %i rows, activations rounded to 16 bits", (rows, columns, count) => {
-    const { kernels, place, floats } = machine(which);
-    const { panels, weights } = q8Matrix(rows, columns, random);
-    const values = randomFloats(count * columns, random);
-    const [x, q] = [place(values), place(new Uint8Array(count * columns * 2))];
-    const scales = place(new Float32Array((count * columns) / 32));
-    // In pieces, as threads share it.
-    const cut = Math.min(count, 4);
-    kernels.quantizeRows(x, count, columns, 0, cut, 0, columns, q, scales);
-    kernels.quantizeRows(x, count, columns, cut, count, 0, 32, q, scales);
-    kernels.quantizeRows(x, count, columns, cut, count, 32, columns, q, scales);
-    const stride = panelCount(rows) * 4;
-    const y = place(new Float32Array(count * stride));
-    kernels.matmulQ8(place(panels), panelCount(rows), columns, q, scales, count, y, stride);
-    for (let row = 0; row < count; row++) {
-      const want = product(weights, values, rows, columns, row);
-      expect(relativeError(floats(y + row * stride * 4, rows), want)).toBeLessThan(4e-5);
-    }
-  });
+  describe.each(["q8", "q4"] as const)("%s product", (dtype) => {
+    it.each([
+      [1, 32, 1],
+      [6, 64, 3],
+      [64, 192, 4],
+      [64, 160, 11],
+      [12, 2048, 66],
+    ])("%i x %i with %i rows, activations rounded to 16 bits", (rows, columns, count) => {
+      const { kernels, place, floats } = machine(which);
+      const { panels, weights } = randomMatrix(dtype, rows, columns, random);
+      const values = randomFloats(count * columns, random);
+      const [x, q] = [place(values), place(new Uint8Array(count * columns * 2))];
+      const scales = place(new Float32Array((count * columns) / 32));
+      // In pieces, as threads share it.
+      const cut = Math.min(count, 4);
+      kernels.quantizeRows(x, count, columns, 0, cut, 0, columns, q, scales);
+      kernels.quantizeRows(x, count, columns, cut, count, 0, 32, q, scales);
+      kernels.quantizeRows(x, count, columns, cut, count, 32, columns, q, scales);
+      const stride = panelCount(rows) * 4;
+      const [w, y, parts] = [
+        place(panels),
+        place(new Float32Array(count * stride)),
+        place(new Float32Array(count * stride)),
+      ];
+      kernels[PRODUCTS[dtype]](w, panelCount(rows), columns, q, scales, count, y, stride);
+      for (let row = 0; row < count; row++) {
+        const want = product(weights, values, rows, columns, row);
+        expect(relativeError(floats(y + row * stride * 4, rows), want)).toBeLessThan(1e-4);
+      }
+      for (let panel = 0; panel < panelCount(rows); panel++) {
+        const at = w + panel * panelBytes(dtype, columns);
+        kernels[PRODUCTS[dtype]](at, 1, columns, q, scales, count, parts + panel * 16, stride);
+      }
+      expect(floats(parts, count * stride)).toEqual(floats(y, count * stride));
+    });
 
-  it.each([
-    ["denormal", [3, 0], f16ToF32(3)],
-    ["infinite", [0, 0x7c], Number.POSITIVE_INFINITY],
-    ["zero", [0, 0], 0],
-  ])("q8 scales may be %s", (_, scale, value) => {
-    const { kernels, place, floats } = machine(which);
-    const blocks = new Uint8Array(34).fill(1);
-    blocks.set(scale);
-    const panels = new Uint8Array(panelBytes("q8", 32));
-    packPanels("q8", blocks, 1, 32, panels);
-    for (const rows of [1, 4]) {
-      const x = place(new Float32Array(32 * rows).fill(0.5));
-      const [q, scales] = [place(new Uint8Array(64 * rows)), place(new Float32Array(rows))];
-      const y = place(new Float32Array(4 * rows));
-      kernels.quantizeRows(x, rows, 32, 0, rows, 0, 32, q, scales);
-      kernels.matmulQ8(place(panels), 1, 32, q, scales, rows, y, 4);
-      if (Number.isFinite(value)) expect(floats(y, 1)[0]).toBeCloseTo(16 * value, 12);
-      else expect(floats(y, 1)[0]).toBe(value);
-    }
+    it.each([
+      ["denormal", [3, 0], f16ToF32(3)],
+      ["infinite", [0, 0x7c], Number.POSITIVE_INFINITY],
+      ["NaN", [1, 0x7c], Number.NaN],
+      ["zero", [0, 0], 0],
+    ])("scales may be %s", (_, scale, value) => {
+      const { kernels, place, floats } = machine(which);
+      // All weights are 1.
+      const blocks = new Uint8Array(dtype === "q8" ? 34 : 18).fill(dtype === "q8" ? 1 : 0x99);
+      blocks.set(scale);
+      const { panels } = matrixOf(dtype, blocks, 1, 32);
+      for (const rows of [1, 4]) {
+        const x = place(new Float32Array(32 * rows).fill(0.5));
+        const [q, scales] = [place(new Uint8Array(64 * rows)), place(new Float32Array(rows))];
+        const y = place(new Float32Array(4 * rows));
+        kernels.quantizeRows(x, rows, 32, 0, rows, 0, 32, q, scales);
+        kernels[PRODUCTS[dtype]](place(panels), 1, 32, q, scales, rows, y, 4);
+        if (Number.isFinite(value)) expect(floats(y, 1)[0]).toBeCloseTo(16 * value, 12);
+        else expect(floats(y, 1)[0]).toBe(value);
+      }
+    });
   });
 
   it("a row of zeros stays zero, and a NaN does not hide", () => {
     const { kernels, place, floats } = machine(which);
-    const { panels } = q8Matrix(4, 32, random);
+    const { panels } = randomMatrix("q8", 4, 32, random);
     const [q, scales, y] = [
       place(new Uint8Array(64)),
       place(new Float32Array(1)),
@@ -289,7 +358,7 @@ describe.runIf(int8)("kernels for 8-bit activations", () => {
   ])("q8 product: %i x %i with %i rows", (rows, columns, count) => {
     const { memory, place, floats } = machine("wasm");
     const kernels = createInt8Kernels(memory)!;
-    const { panels, weights } = q8Matrix(rows, columns, random);
+    const { panels, weights } = randomMatrix("q8", rows, columns, random);
     const values = randomFloats(count * columns, random);
     if (columns > 32) values.fill(0, 0, 32);
     const [x, q] = [place(values), place(new Uint8Array(count * columns))];

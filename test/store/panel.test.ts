@@ -45,11 +45,12 @@ describe.each(shapes)("panels of %i rows of %i", (rows, columns) => {
   const blocks = columns / 32;
 
   test.each([
-    ["q8", 34, 136],
-    ["q4", 18, 72],
+    ["q8", 34, 136, 0],
+    // Weights from -8 to 7 instead of from 0 to 15.
+    ["q4", 18, 72, 0x88],
   ] as const)(
     "%s: every byte and scale is where the layout says, the rest is zero",
-    (dtype, size, blockBytes) => {
+    (dtype, size, blockBytes, flipped) => {
       const { source, panels } = pack(dtype, rows, columns, blocks * size);
       expect(panels.length).toBe(panelCount(rows) * blocks * blockBytes);
       for (let row = 0; row < panelCount(rows) * 4; row++) {
@@ -57,12 +58,13 @@ describe.each(shapes)("panels of %i rows of %i", (rows, columns) => {
         for (let block = 0; block < blocks; block++) {
           const from = (row * blocks + block) * size;
           const at = (Math.floor(row / 4) * blocks + block) * blockBytes;
-          const check = (offset: number, found: number) => {
-            if (found !== (row < rows ? source[from + offset] : 0)) expect([row, block, offset]).toBeNull();
+          const check = (offset: number, found: number, flipped = 0) => {
+            if (found !== (row < rows ? source[from + offset] ^ flipped : 0))
+              expect([row, block, offset]).toBeNull();
           };
           // Q4_0 too has the weights of columns 4q to 4q + 3 in four bytes that follow each other.
           for (let byte = 0; byte < size - 2; byte++)
-            check(2 + byte, panels[at + Math.floor(byte / 4) * 16 + lane * 4 + (byte % 4)]);
+            check(2 + byte, panels[at + Math.floor(byte / 4) * 16 + lane * 4 + (byte % 4)], flipped);
           for (const byte of [0, 1]) check(byte, panels[at + blockBytes - 8 + lane * 2 + byte]);
         }
       }

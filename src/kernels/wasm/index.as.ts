@@ -1,6 +1,7 @@
 /** All kernels: one module over the engine's memory. */
 export { attentionF16, attentionF32, storeHalves } from "./attention.as";
-export { matmulF32 } from "./matmul-f32.as";
+export { matmulBf16, matmulF16, matmulF32 } from "./matmul-float.as";
+export { matmulQ4, matvecQ4 } from "./matmul-q4.as";
 export { matmulQ8, matvecQ8 } from "./matmul-q8.as";
 export { quantizeRows } from "./q16.as";
 export { add, rmsNorm, rope, swiglu } from "./rows.as";

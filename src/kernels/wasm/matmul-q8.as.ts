@@ -74,7 +74,7 @@ function rows23(w: usize, x: v128): v128 {
 /** Add up the pairs: one float32 for each of the four rows. */
 // @ts-expect-error: decorators of AssemblyScript
 @inline
-function sumPairs(a: v128, b: v128): v128 {
+export function sumPairs(a: v128, b: v128): v128 {
   const even = v128.shuffle<i32>(a, b, 0, 2, 4, 6);
   const odd = v128.shuffle<i32>(a, b, 1, 3, 5, 7);
   return f32x4.convert_i32x4_s(i32x4.add(even, odd));
