@@ -27,6 +27,9 @@ export class UnpackView {
         this.#line(`sluice: process ${pid} is unpacking the same since ${since}: waiting for it`);
         break;
       }
+      case "outdated":
+        this.#line(`sluice: ${event.folder} is of cache format ${event.format}: it is replaced`);
+        break;
       case "start":
         this.#total = event.bytes;
         for (const warning of mediumWarnings(event.folder, mediumOf(event.folder))) this.#line(warning);

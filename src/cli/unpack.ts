@@ -5,6 +5,7 @@ import { layoutChunks } from "../store/layout.ts";
 import { DTYPES, type Dtype, type Manifest, type StoredFile, type UnpackTiming } from "../store/types.ts";
 import { formatTable } from "../timing/table.ts";
 import { weightBytesAs } from "../unpack/planned-file.ts";
+import { reencodedTypes, smallerDtypes } from "../unpack/tensor-dtype.ts";
 import type { UnpackResult } from "../unpack/types.ts";
 import { resolveRoot, temporaryRoot } from "./cache-options.ts";
 import { addUnpackOptions, type UnpackFlags, unpackShown } from "./ensure-unpacked.ts";
@@ -39,6 +40,7 @@ function report({ folder, manifest, reused, resumed, ms }: UnpackResult): object
     dtype,
     compression,
     bytes: cacheBytes(manifest),
+    reencoded: Object.fromEntries(reencodedTypes(manifest)),
     files: weightFiles(manifest).map(({ name, bytes }) => ({ name, bytes, ...timing[name] })),
     weight_bytes: Object.fromEntries(DTYPES.map((other) => [other, weightBytesAs(manifest, other)])),
   };
@@ -55,6 +57,7 @@ export function summary({ folder, manifest, reused, resumed, ms }: UnpackResult)
     "",
     `Unpacked ${what}, ${size} in ${(ms / 1000).toFixed(1)} s${kept}`,
     `to ${folder}`,
+    ...reencoded(manifest),
     ...otherDtypes(manifest),
   ];
 }
@@ -64,11 +67,22 @@ function label({ dtype, compression }: Manifest): string {
 }
 
 function otherDtypes(manifest: Manifest): string[] {
-  const own = formatBytes(weightBytesAs(manifest, manifest.dtype));
-  return DTYPES.filter((dtype) => dtype !== manifest.dtype).map((dtype: Dtype) => {
-    const bytes = formatBytes(weightBytesAs(manifest, dtype));
-    return `With --dtype ${dtype} its weights would take ${bytes} instead of ${own}.`;
-  });
+  const bytesAs = (dtype: Dtype) => weightBytesAs(manifest, dtype);
+  const own = formatBytes(bytesAs(manifest.dtype));
+  return [...smallerDtypes(manifest.dtype, bytesAs)]
+    .filter(([, bytes]) => formatBytes(bytes) !== own)
+    .map(
+      ([dtype, bytes]) =>
+        `With --dtype ${dtype} its weights would take ${formatBytes(bytes)} instead of ${own}.`,
+    );
+}
+
+/** What a native cache could not keep. */
+function reencoded(manifest: Manifest): string[] {
+  const types = [...reencodedTypes(manifest)].map(
+    ([type, count]) => `${count} ${type} matri${count === 1 ? "x" : "ces"}`,
+  );
+  return types.length === 0 ? [] : [`Rounded to q8, for native cannot hold them: ${types.join(", ")}.`];
 }
 
 /** Milliseconds of each stage by file; writing overlaps with the rest, so only the waiting for it counts. */

@@ -5,14 +5,18 @@ import { SluiceError } from "../errors.ts";
 import { cacheFolders, openCache } from "./cache.ts";
 import { ioError } from "./io-error.ts";
 import { lockHolder } from "./lock.ts";
+import { outdatedFormat } from "./manifest.ts";
 import { isOwnFile, isOwnFolder, JOURNAL, MANIFEST } from "./names.ts";
 import type { Manifest } from "./types.ts";
 
 export interface CacheEntry {
   readonly name: string;
   readonly folder: string;
-  /** "busy": being unpacked now; "unfinished": an unpack was interrupted; "damaged": `problem` says how. */
-  readonly state: "finished" | "busy" | "unfinished" | "damaged";
+  /**
+   * "busy": being unpacked now; "unfinished": an unpack was interrupted; "outdated": of another cache format than
+   * this sluice reads; "damaged": `problem` says how.
+   */
+  readonly state: "finished" | "busy" | "unfinished" | "outdated" | "damaged";
   readonly problem?: string;
   /** Bytes of all files that are there. */
   readonly bytes: number;
@@ -45,7 +49,8 @@ function describe(name: string, folder: string): CacheEntry {
   try {
     return { ...entry, state: "finished", manifest: openCache(folder).manifest };
   } catch (error) {
-    return { ...entry, state: "damaged", problem: (error as Error).message };
+    const state = outdatedFormat(folder) === undefined ? "damaged" : "outdated";
+    return { ...entry, state, problem: (error as Error).message };
   }
 }
 

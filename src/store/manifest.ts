@@ -10,7 +10,7 @@ import { MANIFEST } from "./names.ts";
 import type { Manifest } from "./types.ts";
 
 /** Version of the cache format; raised whenever older caches can no longer be read. */
-export const CACHE_FORMAT = 1;
+export const CACHE_FORMAT = 2;
 /** A manifest has some 50 bytes per chunk of a mebibyte: this would be a model of terabytes. */
 const LARGEST_MANIFEST = 256 << 20;
 
@@ -47,17 +47,38 @@ export function writeManifest(folder: string, manifest: Manifest): void {
 export function readManifest(folder: string): Manifest {
   const path = join(folder, MANIFEST);
   const value = decode(path, readBytes(folder, path));
-  const format = (value as { format?: unknown } | null)?.format;
-  if (typeof format === "number" && format !== CACHE_FORMAT) {
+  const format = otherFormat(value);
+  if (format !== undefined) {
     throw new SluiceError(
       "bad-cache",
       `${folder} is of cache format ${format}, this sluice reads format ${CACHE_FORMAT}`,
-      { next: UNPACK_AGAIN },
+      { next: "Run `sluice unpack` on the model file: it replaces the old cache." },
     );
   }
   const problem = checkManifest(value);
   if (problem !== undefined) throw damaged(path, problem);
   return value as Manifest;
+}
+
+/**
+ * The format of a folder's cache where it is another than this sluice reads; undefined too where there is no manifest
+ * that tells one.
+ *
+ * @throws SluiceError `io` where the manifest cannot be read
+ */
+export function outdatedFormat(folder: string): number | undefined {
+  const path = join(folder, MANIFEST);
+  try {
+    return otherFormat(decode(path, readBytes(folder, path)));
+  } catch (error) {
+    if (error instanceof SluiceError && error.code === "bad-cache") return undefined;
+    throw error;
+  }
+}
+
+function otherFormat(value: unknown): number | undefined {
+  const format = (value as { format?: unknown } | null)?.format;
+  return typeof format === "number" && format !== CACHE_FORMAT ? format : undefined;
 }
 
 function readBytes(folder: string, path: string): Uint8Array {

@@ -1,9 +1,11 @@
 import type { LockHolder } from "../store/lock.ts";
 import type { Compression, Dtype, Manifest, UnpackTiming } from "../store/types.ts";
 
-/** What an unpack tells of itself, in this order: waiting*, start, kept*, (file, written*, file-done)*. */
+/** What an unpack tells of itself, in this order: waiting*, outdated?, start, kept*, (file, written*, file-done)*. */
 export type UnpackEvent =
   | { readonly type: "waiting"; readonly holder: LockHolder }
+  /** A cache of another format is there, which this one will replace. */
+  | { readonly type: "outdated"; readonly folder: string; readonly format: number }
   | {
       readonly type: "start";
       readonly folder: string;

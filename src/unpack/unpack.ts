@@ -6,7 +6,7 @@ import { openGguf } from "../gguf/open.ts";
 import { type Cache, cacheFolders, openCache, VARIANTS, type Variant } from "../store/cache.ts";
 import { ioError, isSystemError } from "../store/io-error.ts";
 import { acquireLock, lockHolder } from "../store/lock.ts";
-import { CACHE_FORMAT } from "../store/manifest.ts";
+import { CACHE_FORMAT, outdatedFormat } from "../store/manifest.ts";
 import { cacheFolderName, cacheFolderSuffix, MANIFEST } from "../store/names.ts";
 import { DTYPES } from "../store/types.ts";
 import { hasJournal, type Origin, removeJournal } from "./journal.ts";
@@ -59,6 +59,8 @@ export async function unpack(path: string, options: UnpackOptions): Promise<Unpa
         removeJournal(folder);
         return found(other);
       }
+      const outdated = outdatedFormat(folder);
+      if (outdated !== undefined) onProgress?.({ type: "outdated", folder, format: outdated });
       const replaces = existsSync(join(folder, MANIFEST));
       const target = replaces ? replacementFolder(folder) : folder;
       if (force) deleteOwnFiles(target);
@@ -83,9 +85,9 @@ function hasLeftovers(folder: string): boolean {
   return hasJournal(folder) || isUnsettled(folder);
 }
 
-/** The finished cache in a folder; undefined where there is none, an error where there is a damaged one. */
+/** The finished cache in a folder; undefined where there is none of this format, an error where there is a damaged one. */
 function finishedCache(folder: string, origin: Origin): Cache | undefined {
-  if (!existsSync(join(folder, MANIFEST))) return undefined;
+  if (!existsSync(join(folder, MANIFEST)) || outdatedFormat(folder) !== undefined) return undefined;
   const cache = openCache(folder);
   if (cache.manifest.source.fingerprint === origin.fingerprint) return cache;
   throw new SluiceError("bad-cache", `${folder} was made from another model file`, {
