@@ -63,6 +63,9 @@ describe("openCache", () => {
     ["an absurd tensor", (m) => (m.layers[0].tensors[1].rows = 2 ** 30)],
     ["a fractional tensor", (m) => (m.layers[0].tensors[1].rows = 1.5)],
     ["a q8 vector", (m) => (m.layers[0].tensors[0].dtype = "q8")],
+    ["an f16 vector", (m) => (m.layers[0].tensors[0].dtype = "f16")],
+    ["half blocks", (m) => (m.layers[0].tensors[1].dtype = "q4")],
+    ["a source of no type", (m) => (m.layers[0].tensors[1].sourceTypes = [])],
     ["a chunk out of place", (m) => (m.layers[1].chunks[1].offset += 4096)],
     ["a chunk too long", (m) => (m.layers[1].chunks[0].stored += 1)],
     ["a missing chunk", (m) => m.layers[1].chunks.pop()],
@@ -143,6 +146,8 @@ describe("looking after caches", () => {
     makeCache(root, "a-0123456789ab-f32");
     rmSync(join(makeCache(root, "b-0123456789ab-f32").folder, "manifest.msgpack"));
     truncateSync(join(makeCache(root, "c-0123456789ab-f32").folder, "output.bin"), 1);
+    const { folder, manifest } = makeCache(root, "d-0123456789ab-native");
+    writeFileSync(join(folder, "manifest.msgpack"), encodeMessage({ ...manifest, format: 1, layers: "?" }));
     mkdirSync(join(root, "photos"));
     writeFileSync(join(root, "README.md"), "");
     const found = listCaches(root).map(({ name, state }) => `${name} ${state}`);
@@ -150,7 +155,10 @@ describe("looking after caches", () => {
       "a-0123456789ab-f32 finished",
       "b-0123456789ab-f32 unfinished",
       "c-0123456789ab-f32 damaged",
+      "d-0123456789ab-native outdated",
     ]);
+    removeCache(join(root, "d-0123456789ab-native"));
+    expect(listCaches(root)).toHaveLength(3);
     expect(listCaches(join(root, "nowhere"))).toEqual([]);
   });
 

@@ -11,7 +11,7 @@ import { blockFormat } from "../../src/quant/index.ts";
 import { decompressChunk } from "../../src/store/compression.ts";
 import { layoutChunks, tensorPanelBytes } from "../../src/store/layout.ts";
 import { decodeMessage } from "../../src/store/manifest.ts";
-import type { StoredFile, StoredTensor } from "../../src/store/types.ts";
+import type { StoredFile, StoredTensor, TensorDtype } from "../../src/store/types.ts";
 
 const folders: string[] = [];
 afterAll(() => {
@@ -86,33 +86,50 @@ function readPanel(
   bytes: Uint8Array,
   values: Map<string, Float32Array>,
 ): void {
-  const { columns, sources, kind } = tensor;
-  const floats = new Float32Array(
-    bytes.buffer,
-    0,
-    kind === "vector" || tensor.dtype === "f32" ? undefined : 0,
-  );
+  const { columns, sources, kind, dtype } = tensor;
   if (kind === "vector") {
-    values.get(sources[0])!.set(floats);
+    values.get(sources[0])!.set(new Float32Array(bytes.buffer));
     return;
   }
   const target = values.get(sources[panel % sources.length])!;
   const first = Math.floor(panel / sources.length) * 4;
-  const halves = halfToFloatTable();
   for (let lane = 0; lane < 4; lane++) {
     for (let column = 0; column < columns; column++) {
-      let value = floats[column * 4 + lane];
-      if (tensor.dtype === "q8") {
-        const block = Math.floor(column / 32) * 136;
-        const scale = block + 128 + lane * 2;
-        const quad = block + Math.floor((column % 32) / 4) * 16;
-        const weight = (bytes[quad + lane * 4 + (column % 4)] << 24) >> 24;
-        value = Math.fround(weight * halves[bytes[scale] | (bytes[scale + 1] << 8)]);
-      }
+      const value = READERS[dtype](bytes, lane, column);
       if ((first + lane + 1) * columns <= target.length) target[(first + lane) * columns + column] = value;
       else if (value !== 0) throw new Error("rows that fill a panel up are not zero");
     }
   }
+}
+
+const READERS: Record<TensorDtype, (bytes: Uint8Array, lane: number, column: number) => number> = {
+  f32: (bytes, lane, column) => view(bytes).getFloat32((column * 4 + lane) * 4, true),
+  f16: (bytes, lane, column) => half(bytes, (column * 4 + lane) * 2),
+  bf16(bytes, lane, column) {
+    const at = (column * 4 + lane) * 2;
+    return view(Uint8Array.of(0, 0, bytes[at], bytes[at + 1])).getFloat32(0, true);
+  },
+  q8(bytes, lane, column) {
+    const block = Math.floor(column / 32) * 136;
+    const quad = block + Math.floor((column % 32) / 4) * 16;
+    const weight = (bytes[quad + lane * 4 + (column % 4)] << 24) >> 24;
+    return Math.fround(weight * half(bytes, block + 128 + lane * 2));
+  },
+  q4(bytes, lane, column) {
+    const block = Math.floor(column / 32) * 72;
+    const quad = block + Math.floor((column % 16) / 4) * 16;
+    const pair = bytes[quad + lane * 4 + (column % 4)];
+    const four = column % 32 < 16 ? pair & 15 : pair >> 4;
+    return Math.fround((four < 8 ? four : four - 16) * half(bytes, block + 64 + lane * 2));
+  },
+};
+
+function half(bytes: Uint8Array, at: number): number {
+  return halfToFloatTable()[bytes[at] | (bytes[at + 1] << 8)];
+}
+
+function view(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 /** Everything in a cache folder that must be the same in every unpack of the same: all but times. */

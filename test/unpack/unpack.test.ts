@@ -15,6 +15,7 @@ import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openCache } from "../../src/store/cache.ts";
 import { acquireLock } from "../../src/store/lock.ts";
+import { encodeMessage } from "../../src/store/manifest.ts";
 import type { UnpackEvent, UnpackOptions } from "../../src/unpack/types.ts";
 import { unpack } from "../../src/unpack/unpack.ts";
 import { folderContent, makeFile, temporaryFolder } from "./models.ts";
@@ -71,6 +72,21 @@ describe("a finished cache", () => {
     expect(folderContent(folder)).toEqual(folderContent(undisturbed.folder));
     expect(readdirSync(root)).toEqual([basename(folder)]);
   });
+});
+
+test("a cache of another format is replaced, and that is said", async () => {
+  const root = temporaryFolder();
+  const { folder, manifest } = await unpack(model, { root });
+  writeFileSync(join(folder, "manifest.msgpack"), encodeMessage({ ...manifest, format: 1 }));
+  expect(() => openCache(folder)).toThrow(
+    expect.objectContaining({ code: "bad-cache", next: expect.not.stringContaining("--force") }),
+  );
+  const events: UnpackEvent[] = [];
+  const again = await unpack(model, { root, onProgress: (event) => events.push(event) });
+  expect(again.reused).toBe(false);
+  expect(events[0]).toEqual({ type: "outdated", folder, format: 1 });
+  expect(readdirSync(root)).toEqual([basename(folder)]);
+  expect(folderContent(folder)).toEqual(folderContent(undisturbed.folder));
 });
 
 describe("an interrupted unpack", () => {

@@ -1,8 +1,11 @@
 import { describe, expect, test } from "vitest";
+import { f16ToF32, f32ToF16 } from "../../src/quant/half.ts";
 import { q8_0, quantizeQ8_0 } from "../../src/quant/q8_0.ts";
 import { weightFiles } from "../../src/store/cache.ts";
+import { DTYPES, type Dtype, type StoredTensor } from "../../src/store/types.ts";
 import { verifyCache } from "../../src/store/verify.ts";
 import { weightBytesAs } from "../../src/unpack/planned-file.ts";
+import { reencodedTypes, smallerDtypes, tensorDtype } from "../../src/unpack/tensor-dtype.ts";
 import { unpack } from "../../src/unpack/unpack.ts";
 import { makeFile, sourceValues, storedValues, temporaryFolder, withGguf } from "./models.ts";
 
@@ -14,10 +17,16 @@ function roundToQ8(values: Float32Array): Float32Array {
   return rounded;
 }
 
+function roundToF16(values: Float32Array): Float32Array {
+  return values.map((value) => f16ToF32(f32ToF16(value)));
+}
+
 const models = [
   ["q8_0, tied", { type: "q8_0" }],
   ["f16, untied", { type: "f16", untied: true, layers: 2 }],
   ["q4_0", { type: "q4_0", layers: 1 }],
+  // Native has no form for it.
+  ["q5_0", { type: "q5_0", layers: 1 }],
   // Rows that are no whole panels, columns that are no whole blocks.
   ["f32, odd sizes", { type: "f32", vocabulary: 301, feedForward: 50, layers: 2 }],
   ["bf16, chunks with several rows of panels", { type: "bf16", width: 512, feedForward: 1504, layers: 1 }],
@@ -26,7 +35,7 @@ const models = [
 describe.each(models)("%s", (_, changes) => {
   const path = makeFile(changes);
 
-  describe.each(["f32", "q8"] as const)("as %s", (dtype) => {
+  describe.each(DTYPES)("as %s", (dtype) => {
     test.each(["none", "lz4"] as const)("every value is right (compression %s)", async (compression) => {
       const { folder, manifest } = await unpack(path, { dtype, compression, root: temporaryFolder() });
       expect((await verifyCache(folder)).damages).toEqual([]);
@@ -35,9 +44,12 @@ describe.each(models)("%s", (_, changes) => {
         for (const [name, values] of storedValues(folder, file)) {
           names.push(name);
           const exact = withGguf(path, (gguf) => sourceValues(gguf, name));
-          const { dtype } = file.tensors.find((tensor) => tensor.sources.includes(name))!;
-          // The weights of Q8_0 are kept as they are.
-          const expected = dtype === "q8" && changes.type !== "q8_0" ? roundToQ8(exact) : exact;
+          const stored = file.tensors.find((tensor) => tensor.sources.includes(name))!;
+          expect(stored.dtype).toBe(wantedDtype(stored, changes.type, dtype));
+          // The weights of Q8_0 and F16 are kept as they are.
+          let expected = exact;
+          if (stored.dtype === "q8" && changes.type !== "q8_0") expected = roundToQ8(exact);
+          if (stored.dtype === "f16" && changes.type !== "f16") expected = roundToF16(exact);
           expect(Buffer.compare(Buffer.from(values.buffer), Buffer.from(expected.buffer)), name).toBe(0);
         }
       }
@@ -51,6 +63,41 @@ describe.each(models)("%s", (_, changes) => {
       expect(weightBytesAs(manifest, dtype)).toBe(bytes);
     });
   });
+});
+
+/** What a matrix becomes, in words of the test. */
+function wantedDtype({ kind, columns }: StoredTensor, type: string, dtype: Dtype): string {
+  const native = { f32: "f32", f16: "f16", bf16: "bf16", q8_0: "q8", q4_0: "q4", q5_0: "q8" };
+  if (kind === "vector") return "f32";
+  const wanted = dtype === "native" ? native[type as keyof typeof native] : dtype;
+  return wanted.startsWith("q") && columns % 32 !== 0 ? "f32" : wanted;
+}
+
+test("gate and up of different types are q8 in a native cache, and what is rounded is counted", async () => {
+  const gateUp = (...sourceTypes: string[]) => ({ kind: "matrix", columns: 64, sourceTypes }) as const;
+  expect(tensorDtype(gateUp("q4_0", "q4_0"), "native")).toBe("q4");
+  expect(tensorDtype(gateUp("q4_0", "q8_0"), "native")).toBe("q8");
+  expect(tensorDtype(gateUp("f16", "f32"), "native")).toBe("q8");
+  expect(tensorDtype({ ...gateUp("f16", "f32"), columns: 50 }, "native")).toBe("f32");
+  const path = makeFile({ type: "q5_0", layers: 1 });
+  const { manifest } = await unpack(path, { dtype: "native", root: temporaryFolder() });
+  expect([...reencodedTypes(manifest)]).toEqual([["q5_0", 8]]);
+  const exact = await unpack(path, { dtype: "q8", root: temporaryFolder() });
+  expect([...reencodedTypes(exact.manifest)]).toEqual([]);
+});
+
+test("smaller dtypes are those that nothing more exact is as small as", () => {
+  const smaller = (dtype: Dtype, bytes: Record<Dtype, number>) => [
+    ...smallerDtypes(dtype, (other) => bytes[other]).keys(),
+  ];
+  const q8_0 = { f32: 64, native: 17, f16: 32, q8: 17 };
+  expect(smaller("f32", q8_0)).toEqual(["native"]);
+  expect(smaller("f16", q8_0)).toEqual(["native"]);
+  expect(smaller("q8", q8_0)).toEqual([]);
+  const f32 = { f32: 64, native: 64, f16: 32, q8: 17 };
+  expect(smaller("f32", f32)).toEqual(["f16", "q8"]);
+  expect(smaller("f16", f32)).toEqual(["q8"]);
+  expect(smaller("q8", { f32: 64, native: 9, f16: 32, q8: 17 })).toEqual(["native"]);
 });
 
 test("lz4 makes half floats smaller, and never the embedding", async () => {
