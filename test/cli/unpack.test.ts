@@ -25,7 +25,7 @@ describe("unpack", () => {
     expect(first.stdout).toMatch(/^ms +MB +read +dequantize +encode +write +total +MB\/s$/m);
     expect(first.stdout.match(/^layer-\d\d( +[\d.]+){7}$/gm)).toHaveLength(36);
     expect(first.stdout).toContain(`to ${join(root, readdirSync(root)[0])}\n`);
-    expect(first.stdout).toContain("With --dtype q8 its weights would take 2.88 MB instead of 7.64 MB.");
+    expect(first.stdout).toContain("With --dtype native its weights would take 2.88 MB instead of 7.64 MB.");
 
     const second = await sluice(["unpack", MODEL, "--cache-dir", root]);
     expect(second).toMatchObject({ code: 0, stderr: "" });
@@ -41,7 +41,7 @@ describe("unpack", () => {
       dtype: "q8",
       compression: "none",
       source: { name: "tiny-chat-q8_0.gguf", bytes: 2016128 },
-      weight_bytes: { f32: 7639040, q8: 2875392 },
+      weight_bytes: { f32: 7639040, native: 2875392, f16: 4026368, q8: 2875392 },
     });
     expect(result.files).toHaveLength(38);
     const { readMs, dequantizeMs, encodeMs, writeMs, ms } = result.files[1];
