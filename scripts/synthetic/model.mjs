@@ -9,6 +9,7 @@ import { weights } from "./weights.mjs";
  * @typedef {object} Shape
  * @property {string} arch `llama` or `smollm3`
  * @property {string} type tensor type of the matrices
+ * @property {Readonly<Record<string, string>>} [types] types of those that differ, by name (`attn_q`, …)
  * @property {number} layers
  * @property {number} width
  * @property {number} feedForward
@@ -90,7 +91,7 @@ export function makeModel(path, shape, onTensor) {
  *
  * @param {Shape} shape
  */
-function* listTensors({ type, layers, width, feedForward, heads, kvHeads, vocabulary, untied }) {
+function* listTensors({ type, types = {}, layers, width, feedForward, heads, kvHeads, vocabulary, untied }) {
   const kvWidth = (width / heads) * kvHeads;
   const matrix = (
     /** @type {string} */ name,
@@ -99,7 +100,7 @@ function* listTensors({ type, layers, width, feedForward, heads, kvHeads, vocabu
     gain = 1,
   ) => ({
     name: `${name}.weight`,
-    type,
+    type: types[name.replace(/^blk\.\d+\./, "")] ?? type,
     shape: [columns, rows],
     mean: 0,
     deviation: gain / Math.sqrt(columns),

@@ -39,6 +39,53 @@ describe("logits against the reference transformer", () => {
     }
   });
 
+  // Exact weights: what remains is float16 keys and values, and for blocks activations of 16 bits.
+  it.each([
+    ["f16", "f16", "f16"],
+    ["f16", "native", "f16"],
+    ["bf16", "native", "bf16"],
+    ["q8_0", "native", "q8"],
+    ["q4_0", "native", "q4"],
+    ["f32", "native", "f32"],
+  ] as const)("%s as %s keeps the weights", async (type, dtype, stored) => {
+    const path = models.make({ type, untied: true, layers: 3 });
+    const model = await models.open(path, { dtype });
+    const [layer] = model.manifest.layers;
+    expect(new Set(layer.tensors.map((tensor) => tensor.dtype))).toEqual(new Set(["f32", stored]));
+    const got = await allLogits(model, ids);
+    await model.close();
+    expect(nmse(got, fileLogits(path, ids))).toBeLessThan(1e-6);
+    // With float32 keys and values nothing is rounded but activations of blocks.
+    const exact = await models.open(path, { dtype, kvType: "f32" });
+    const limit = stored.startsWith("q") ? 1e-7 : 1e-11;
+    expect(nmse(await allLogits(exact, ids), fileLogits(path, ids))).toBeLessThan(limit);
+    await exact.close();
+  });
+
+  it("a native layer may mix all dtypes", async () => {
+    const types = {
+      ...{ attn_q: "q4_0", attn_k: "f16", attn_v: "f32", attn_output: "bf16" },
+      ...{ ffn_gate: "q4_0", ffn_up: "q8_0", ffn_down: "f16", output: "q4_0" },
+    };
+    const path = models.make({ type: "bf16", types, untied: true });
+    const model = await models.open(path, { dtype: "native", kvType: "f32" });
+    const stored = model.manifest.layers[0].tensors.map(({ dtype }) => dtype);
+    expect(stored).toEqual(["f32", "q4", "f16", "f32", "bf16", "f32", "q8", "f16"]);
+    const error = nmse(await allLogits(model, ids), fileLogits(path, ids));
+    // The gate is rounded to q8.
+    expect(error).toBeLessThan(1e-4);
+    await model.close();
+  });
+
+  it("f16 rounds other sources only a little, whatever shapes they have", async () => {
+    const path = models.make({ type: "f32", width: 60, heads: 6, kvHeads: 3, feedForward: 101 });
+    const model = await models.open(path, { dtype: "f16" });
+    const error = nmse(await allLogits(model, ids), fileLogits(path, ids));
+    expect(error).toBeGreaterThan(0);
+    expect(error).toBeLessThan(1e-5);
+    await model.close();
+  });
+
   it("q8 rounds other sources only a little", async () => {
     const path = models.make({ type: "f32" });
     const model = await models.open(path, { dtype: "q8" });
