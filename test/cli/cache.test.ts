@@ -39,6 +39,19 @@ describe("cache ls", () => {
     ]);
   });
 
+  it("marks caches of another format, which verify passes over and rm deletes", async () => {
+    const root = copy();
+    const path = join(root, name, "manifest.msgpack");
+    // A fixint behind the name of the first field.
+    const bytes = readFileSync(path);
+    bytes[bytes.indexOf("format") + 6] = 1;
+    writeFileSync(path, bytes);
+    expect((await cache(root, "ls")).stdout).toMatch(/ outdated\n$/);
+    expect(await cache(root, "verify")).toMatchObject({ code: 0, stdout: `${name}  outdated, not checked\n` });
+    expect((await cache(root, "rm", name, "-y")).stdout).toBe(`deleted ${name}\n`);
+    expect(readdirSync(root)).toEqual([]);
+  });
+
   it("of nothing is nothing", async () => {
     expect(await cache(join(folder, "nowhere"), "ls")).toMatchObject({ code: 0, stdout: "", stderr: "" });
   });

@@ -32,6 +32,14 @@ describe("unpack", () => {
     expect(second.stdout).toMatch(/^Already unpacked: Tiny-SmolLM3-Chat, 36 layers, f32, 7\.67 MB\nin /);
   });
 
+  it("says what native cannot keep, and of other dtypes only those that save something", async () => {
+    const path = join(folder, "q5.gguf");
+    makeModel(path, { ...PRESETS["tiny"], type: "q5_0", layers: 1 });
+    const { stdout } = await sluice(["unpack", path, "--dtype", "native", "--cache-dir", freshRoot()]);
+    expect(stdout).toContain("\nRounded to q8, for native cannot hold them: 8 q5_0 matrices.\n");
+    expect(stdout).not.toContain("With --dtype");
+  });
+
   it("prints one JSON object with --json", async () => {
     const { stdout } = await sluice(["unpack", MODEL, "--dtype", "q8", "--json", "--cache-dir", freshRoot()]);
     const result = fields(stdout);
