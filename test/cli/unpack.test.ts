@@ -49,7 +49,7 @@ describe("unpack", () => {
       dtype: "q8",
       compression: "none",
       source: { name: "tiny-chat-q8_0.gguf", bytes: 2016128 },
-      weight_bytes: { f32: 7639040, native: 2875392, f16: 4026368, q8: 2875392 },
+      weight_bytes: { f32: 7639040, native: 2875392, f16: 3969024, q8: 2875392 },
     });
     expect(result.files).toHaveLength(38);
     const { readMs, dequantizeMs, encodeMs, writeMs, ms } = result.files[1];
