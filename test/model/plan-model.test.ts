@@ -11,6 +11,7 @@ describe("planModel", () => {
     expect(embedding).toEqual({
       role: "token_embd",
       sources: ["token_embd.weight"],
+      sourceTypes: ["f32"],
       kind: "matrix",
       rows: 100,
       columns: 32,
