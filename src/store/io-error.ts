@@ -15,6 +15,14 @@ const REASONS: Readonly<Record<string, string>> = {
   EISDIR: "it is a folder",
   EIO: "the disk reports an error",
   EMFILE: "too many open files",
+  ENFILE: "too many open files on this machine",
+};
+/** What to do about a limit of the process or the machine; choosing another place does not help there. */
+const LIMITS: Readonly<Record<string, string>> = {
+  EMFILE: "Raise the limit on open files: `ulimit -n 4096`.",
+  ENFILE: "Close other programs, or raise the machine's limit on open files.",
+  EFBIG:
+    "Raise the limit on the size of files (`ulimit -f unlimited`), or use a file system that takes large ones.",
 };
 const CHOOSE_FOLDER = "Choose another folder with --cache-dir.";
 
@@ -27,6 +35,11 @@ export function errorCode(error: unknown): string | undefined {
 /** Why the operating system refused, in words. */
 export function reasonOf(error: unknown): string {
   return REASONS[errorCode(error) ?? ""] ?? (error instanceof Error ? error.message : String(error));
+}
+
+/** What to do about an error that is a limit of the process or the machine, otherwise undefined. */
+export function limitAdvice(error: unknown): string | undefined {
+  return LIMITS[errorCode(error) ?? ""];
 }
 
 /** Whether an error is the operating system's. */
@@ -43,12 +56,13 @@ export function isFull(error: unknown): boolean {
  * A system error as a SluiceError (`no-space` or `io`); an error that is one already is returned as it is.
  *
  * @param action what was tried, to be read after "cannot"
+ * @param next what the user can do about it, unless it is a limit that was hit; default: choose another cache folder
  */
-export function ioError(error: unknown, action: string, path: string): SluiceError {
+export function ioError(error: unknown, action: string, path: string, next = CHOOSE_FOLDER): SluiceError {
   if (error instanceof SluiceError) return error;
   const code = isFull(error) ? "no-space" : "io";
   return new SluiceError(code, `cannot ${action} ${path}: ${reasonOf(error)}`, {
-    next: CHOOSE_FOLDER,
+    next: limitAdvice(error) ?? next,
     cause: error,
   });
 }

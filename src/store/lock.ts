@@ -52,7 +52,7 @@ export async function acquireLock(folder: string, options: LockOptions = {}): Pr
     if (!holder) {
       layClaim(path);
       holder = lockHolder(folder, path);
-      if (!holder) return () => rmSync(path, { force: true });
+      if (!holder) return releaser(path);
       rmSync(path, { force: true });
     }
     if (holder.host !== hostname() || holder.space !== processSpace()) throw lockedElsewhere(folder, holder);
@@ -65,6 +65,16 @@ export async function acquireLock(folder: string, options: LockOptions = {}): Pr
     seen = identity;
     await pause(POLL_MS * (0.5 + Math.random()), options.signal);
   }
+}
+
+/** What withdraws a claim; it happens by itself where the process exits before, so that nobody has to find it dead. */
+function releaser(path: string): () => void {
+  const remove = () => rmSync(path, { force: true });
+  process.once("exit", remove);
+  return () => {
+    process.removeListener("exit", remove);
+    remove();
+  };
 }
 
 /** Who holds the lock of a folder, if anyone; claims of dead processes are removed. */

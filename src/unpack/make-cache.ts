@@ -25,6 +25,25 @@ export interface MakeOptions extends Pick<UnpackOptions, "signal" | "onProgress"
   readonly resumable: boolean;
 }
 
+/** A model that can be unpacked, and what that will make of it. */
+export interface Prepared {
+  readonly ingredients: Ingredients;
+  readonly planned: readonly PlannedFile[];
+}
+
+/**
+ * Find out whether a model can be unpacked. Writes nothing.
+ *
+ * @throws SluiceError `bad-model`, `unsupported`
+ */
+export function prepare(gguf: Gguf, origin: Origin): Prepared {
+  const plan = planModel(gguf);
+  const planned = planFiles(plan, origin.dtype);
+  checkTypes(gguf, planned);
+  const tokenizer = encodeTokenizerData(buildTokenizerData(gguf));
+  return { ingredients: { path: gguf.path, plan, origin, tokenizer }, planned };
+}
+
 /**
  * Make the cache in a folder, continuing what is there. When it fails, no unfinished file is left, and no folder
  * without finished ones.
@@ -34,15 +53,10 @@ export interface MakeOptions extends Pick<UnpackOptions, "signal" | "onProgress"
 export async function makeCache(
   gguf: Gguf,
   folder: string,
-  origin: Origin,
+  { ingredients, planned }: Prepared,
   { signal, onProgress = () => {}, resumable }: MakeOptions,
 ): Promise<{ manifest: Manifest; resumed: number }> {
-  const plan = planModel(gguf);
-  const planned = planFiles(plan, origin.dtype);
-  checkTypes(gguf, planned);
-  const tokenizer = encodeTokenizerData(buildTokenizerData(gguf));
-  const ingredients = { path: gguf.path, plan, origin, tokenizer };
-
+  const { origin, tokenizer } = ingredients;
   mkdirSync(folder, { recursive: true });
   const progress = { done: 0, file: TOKENIZER };
   let files: Map<string, WrittenFile> | undefined;

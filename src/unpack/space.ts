@@ -3,7 +3,7 @@ import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { SluiceError } from "../errors.ts";
 import { formatBytes } from "../format-bytes.ts";
-import { reasonOf } from "../store/io-error.ts";
+import { limitAdvice, reasonOf } from "../store/io-error.ts";
 import { alignUp } from "../store/layout.ts";
 import type { Compression, Dtype } from "../store/types.ts";
 import type { PlannedFile } from "./planned-file.ts";
@@ -64,6 +64,13 @@ export function diskFull(
 ): SluiceError {
   const { folder, needed } = question;
   const kept = continues ? "Complete files are kept, and the same command continues. " : "";
+  const limit = limitAdvice(cause);
+  if (limit !== undefined) {
+    return new SluiceError("no-space", `${reasonOf(cause)}: ${file} could not be written`, {
+      next: kept + limit,
+      cause,
+    });
+  }
   return new SluiceError(
     "no-space",
     `${reasonOf(cause)}: ${file} could not be written; unpacking needs ${exactly(needed)}, ${dirname(folder)} has ${exactly(freeBytes(dirname(folder)))} free now`,

@@ -10,7 +10,7 @@ import { CACHE_FORMAT, outdatedFormat } from "../store/manifest.ts";
 import { cacheFolderName, cacheFolderSuffix, MANIFEST } from "../store/names.ts";
 import { DTYPES } from "../store/types.ts";
 import { hasJournal, type Origin, removeJournal } from "./journal.ts";
-import { makeCache } from "./make-cache.ts";
+import { makeCache, prepare } from "./make-cache.ts";
 import { deleteOwnFiles, isUnsettled, replaceCache, replacementFolder, settle } from "./replace.ts";
 import type { UnpackOptions, UnpackResult } from "./types.ts";
 
@@ -48,6 +48,7 @@ export async function unpack(path: string, options: UnpackOptions): Promise<Unpa
     // While another process replaces it, the cache that is there serves; what a dead one has left is cleared away.
     if (finished && (lockHolder(folder) || !hasLeftovers(folder))) return found(finished);
 
+    const prepared = prepare(gguf, origin);
     const release = await acquireLock(folder, {
       signal,
       onWait: (holder) => onProgress?.({ type: "waiting", holder }),
@@ -64,7 +65,7 @@ export async function unpack(path: string, options: UnpackOptions): Promise<Unpa
       const replaces = existsSync(join(folder, MANIFEST));
       const target = replaces ? replacementFolder(folder) : folder;
       if (force) deleteOwnFiles(target);
-      const { manifest, resumed } = await makeCache(gguf, target, origin, {
+      const { manifest, resumed } = await makeCache(gguf, target, prepared, {
         signal,
         onProgress,
         resumable: !replaces,
