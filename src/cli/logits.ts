@@ -1,15 +1,14 @@
-import { closeSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { endianness } from "node:os";
 import { Command } from "commander";
 import type { Model } from "../engine/model.ts";
 import { SluiceError } from "../errors.ts";
-import { errorCode, ioError } from "../store/io-error.ts";
 import { addEngineOptions, type EngineFlags } from "./engine-options.ts";
 import { addUnpackOptions, type UnpackFlags } from "./ensure-unpacked.ts";
 import { interruptSignal } from "./interrupt.ts";
 import { LiveLine } from "./live-line.ts";
 import { chooseModel } from "./model-argument.ts";
 import { withModel } from "./with-model.ts";
+import { writeOutput } from "./write-output.ts";
 
 type LogitsFlags = EngineFlags &
   UnpackFlags & { readonly model?: string; readonly ids: string; readonly out: string };
@@ -77,32 +76,6 @@ function checkIds(ids: readonly number[], { contextLength, manifest }: Model): v
         next: "Give fewer ids.",
       },
     );
-  }
-}
-
-type Write = (bytes: Uint8Array) => void | Promise<void>;
-
-/** Write to stdout, or a file that appears only when it is whole. */
-async function writeOutput(path: string, produce: (write: Write) => Promise<void>): Promise<void> {
-  if (path === "-") {
-    return produce((bytes) => new Promise((resolve) => process.stdout.write(bytes, () => resolve())));
-  }
-  const temporary = `${path}.${process.pid}.partial`;
-  const remove = () => rmSync(temporary, { force: true });
-  process.once("exit", remove);
-  try {
-    const fd = openSync(temporary, "wx");
-    try {
-      await produce((bytes) => writeFileSync(fd, bytes));
-    } finally {
-      closeSync(fd);
-    }
-    renameSync(temporary, path);
-  } catch (error) {
-    remove();
-    throw errorCode(error) === undefined ? error : ioError(error, "write", path);
-  } finally {
-    process.removeListener("exit", remove);
   }
 }
 

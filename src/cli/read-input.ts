@@ -1,27 +1,71 @@
-import { readFileSync } from "node:fs";
-import { addAbortSignal } from "node:stream";
-import { buffer } from "node:stream/consumers";
+import { closeSync, constants, createReadStream, fstatSync, openSync } from "node:fs";
+import { Socket } from "node:net";
+import { addAbortSignal, type Readable } from "node:stream";
+import { isatty, ReadStream } from "node:tty";
 import { SluiceError, throwIfAborted } from "../errors.ts";
+import { formatBytes } from "../format-bytes.ts";
+import { reasonOf } from "../store/io-error.ts";
 import { interruptSignal } from "./interrupt.ts";
 
-/** All bytes of a file, or of stdin where the path is `-`. */
+/** Far more than any model can read at once, and little enough to hold: devices and pipes may never end. */
+const MOST_BYTES = 64_000_000;
+
+/** All bytes of a file, or of stdin where the path is `-`. Errors as those of `readFile`. */
 export async function readInput(path: string): Promise<Buffer> {
-  if (path === "-") return readStdin();
+  return path === "-" ? readWhole(process.stdin, "stdin") : readFile(path);
+}
+
+/**
+ * All bytes of a file, a pipe or a device.
+ *
+ * @throws SluiceError `io` where it cannot be read, `bad-input` where it is too long, `aborted`
+ */
+export async function readFile(path: string): Promise<Buffer> {
+  let stream: Readable;
   try {
-    return readFileSync(path);
-  } catch (cause) {
-    throw new SluiceError("io", `cannot read ${path}: ${(cause as Error).message}`, {
-      next: "Check the path.",
-      cause,
-    });
+    stream = openStream(path);
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+  return readWhole(stream, path);
+}
+
+/** A stream that never holds up the process: pipes and terminals may be silent for as long as they like. */
+function openStream(path: string): Readable {
+  // Without waiting for somebody to open the other end of a pipe. Windows has no such flag, and no such pipes.
+  const fd = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  try {
+    if (isatty(fd)) return new ReadStream(fd);
+    if (fstatSync(fd).isFIFO()) return new Socket({ fd, readable: true, writable: false });
+    return createReadStream(path, { fd });
+  } catch (error) {
+    closeSync(fd);
+    throw error;
   }
 }
 
-async function readStdin(): Promise<Buffer> {
+async function readWhole(stream: Readable, name: string): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
   try {
-    return await buffer(addAbortSignal(interruptSignal, process.stdin));
+    for await (const chunk of addAbortSignal(interruptSignal, stream)) {
+      bytes += chunk.length;
+      if (bytes > MOST_BYTES) throw tooLong(name);
+      chunks.push(chunk);
+    }
   } catch (error) {
     throwIfAborted(interruptSignal);
-    throw error;
+    throw error instanceof SluiceError ? error : unreadable(name, error);
   }
+  return Buffer.concat(chunks, bytes);
+}
+
+function unreadable(name: string, cause: unknown): SluiceError {
+  return new SluiceError("io", `cannot read ${name}: ${reasonOf(cause)}`, { next: "Check the path.", cause });
+}
+
+function tooLong(name: string): SluiceError {
+  return new SluiceError("bad-input", `${name} is longer than ${formatBytes(MOST_BYTES)}`, {
+    next: "Give less text at once: no context of a model holds as much.",
+  });
 }

@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { SluiceError } from "../errors.ts";
 import { type ChatTemplate, createChatTemplate } from "../text/chat-template.ts";
+import { decodeUtf8 } from "../text/utf8.ts";
+import { readFile } from "./read-input.ts";
 
 export interface TemplateFlags {
   readonly chatTemplateFile?: ChatTemplate;
@@ -12,11 +12,7 @@ export interface TemplateFlags {
 /** Options of how messages become text, for every command that uses a chat template. */
 export function addTemplateOptions(command: Command): Command {
   return command
-    .addOption(
-      new Option("--chat-template-file <file>", "Jinja template to use instead of the model's").argParser(
-        readTemplate,
-      ),
-    )
+    .addOption(new Option("--chat-template-file <file>", "Jinja template to use instead of the model's"))
     .addOption(
       new Option(
         "--chat-template-kwargs <json>",
@@ -27,7 +23,11 @@ export function addTemplateOptions(command: Command): Command {
       new Option("--date <day>", "the day that the template sees, as 2025-07-10 (default: today)").argParser(
         parseDay,
       ),
-    );
+    )
+    .hook("preAction", async (acting) => {
+      const path: string | undefined = acting.getOptionValue("chatTemplateFile");
+      if (path !== undefined) acting.setOptionValue("chatTemplateFile", await readTemplate(path));
+    });
 }
 
 /** What the options ask for, to be spread over the options of `ChatTemplate.render`; `template` where one was given. */
@@ -44,17 +44,8 @@ export function templateSettings(flags: TemplateFlags): {
   };
 }
 
-function readTemplate(path: string): ChatTemplate {
-  let source: string;
-  try {
-    source = readFileSync(path, "utf8");
-  } catch (cause) {
-    throw new SluiceError("io", `cannot read ${path}: ${(cause as Error).message}`, {
-      next: "Check the path given with --chat-template-file.",
-      cause,
-    });
-  }
-  return createChatTemplate(source, { strict: true });
+async function readTemplate(path: string): Promise<ChatTemplate> {
+  return createChatTemplate(decodeUtf8(await readFile(path)), { strict: true });
 }
 
 function parseVariables(json: string): Record<string, unknown> {
