@@ -1,6 +1,6 @@
 import type { GenerateProgress } from "../engine/types.ts";
 import { LiveLine, type LiveStream } from "./live-line.ts";
-import { printable } from "./printable.ts";
+import { textFor } from "./note.ts";
 import { progressTexts } from "./progress-text.ts";
 
 /** Prints an answer on stdout as it comes, with a live line on stderr for as long as nothing comes. */
@@ -28,7 +28,7 @@ export class AnswerView {
   write(text: string): void {
     if (this.#tokens++ === 0) this.#decodeStarted = performance.now();
     if (text === "") return;
-    const shown = this.#out.isTTY ? printable(text) : text;
+    const shown = textFor(this.#out, text);
     this.#live.clear();
     this.#out.write(shown);
     if (this.#out.isTTY) this.#live.printed(shown);

@@ -13,6 +13,7 @@ import { addUnpackOptions, ensureUnpacked, type UnpackFlags } from "./ensure-unp
 import { interruptSignal } from "./interrupt.ts";
 import { LiveLine } from "./live-line.ts";
 import { chooseModel } from "./model-argument.ts";
+import { print } from "./note.ts";
 import { wholeNumber } from "./options.ts";
 import { dropFromPageCache } from "./page-cache.ts";
 import { printableJson } from "./printable.ts";
@@ -60,7 +61,7 @@ async function bench(path: string, cache: Cache, flags: BenchFlags): Promise<voi
   const markdown = flags.output === "md";
   const records: BenchRecord[] = [];
   try {
-    if (markdown) print(markdownHead());
+    if (markdown) printLines(markdownHead());
     for (const test of tests) {
       const name = `${test.kind}${test.tokens}`;
       const result = await benchmark(engine, test, {
@@ -76,15 +77,15 @@ async function bench(path: string, cache: Cache, flags: BenchFlags): Promise<voi
       live.clear();
       const record = recordOf(path, cache, engine, flags, result);
       records.push(record);
-      if (markdown) print([markdownLine(record)]);
-      if (markdown && flags.verbose) print(["", ...layerTable(result.sweeps), ""]);
+      if (markdown) printLines([markdownLine(record)]);
+      if (markdown && flags.verbose) printLines(["", ...layerTable(result.sweeps), ""]);
     }
   } finally {
     live.clear();
     await engine.close();
   }
-  if (markdown) print(["", ...memoryLines(records[records.length - 1])]);
-  else print(flags.output === "csv" ? csvLines(records) : [printableJson(records)]);
+  if (markdown) printLines(["", ...memoryLines(records[records.length - 1])]);
+  else printLines(flags.output === "csv" ? csvLines(records) : [printableJson(records)]);
 }
 
 function recordOf(
@@ -149,6 +150,6 @@ function pathsOf({ folder, manifest }: Cache): string[] {
   return weightFiles(manifest).map(({ name }) => join(folder, name));
 }
 
-function print(lines: readonly string[]): void {
-  process.stdout.write(lines.map((line) => `${line}\n`).join(""));
+function printLines(lines: readonly string[]): void {
+  print(lines.map((line) => `${line}\n`).join(""));
 }

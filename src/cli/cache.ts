@@ -8,6 +8,8 @@ import { addCacheDirOption, resolveRoot } from "./cache-options.ts";
 import { confirm } from "./confirm.ts";
 import { findNamed } from "./find-named.ts";
 import { interruptSignal } from "./interrupt.ts";
+import { print } from "./note.ts";
+import { printableJson } from "./printable.ts";
 import { ProgressBars } from "./progress-bars.ts";
 
 interface Flags {
@@ -26,12 +28,12 @@ export function cacheCommand(): Command {
   const command = new Command("cache").description("Look after unpacked models.");
   const ls = command.command("ls").description("List unpacked models.").option("--json", "as a JSON array");
   addCacheDirOption(ls).action((flags: Flags) => {
-    process.stdout.write(list(listCaches(resolveRoot(flags.cacheDir)), flags.json ?? false));
+    print(list(listCaches(resolveRoot(flags.cacheDir)), flags.json ?? false));
   });
 
   const path = command.command("path").description("Print the folder of unpacked models.");
   addCacheDirOption(path).action((flags: Flags) => {
-    process.stdout.write(`${resolveRoot(flags.cacheDir)}\n`);
+    print(`${resolveRoot(flags.cacheDir)}\n`);
   });
 
   const verify = command
@@ -51,7 +53,7 @@ export function cacheCommand(): Command {
 }
 
 function list(entries: readonly CacheEntry[], json: boolean): string {
-  if (json) return `${JSON.stringify(entries.map(jsonEntry))}\n`;
+  if (json) return `${printableJson(entries.map(jsonEntry), 0)}\n`;
   if (entries.length === 0) return "";
   const rows = entries.map(({ name, state, bytes, modified, manifest }) => [
     name,
@@ -75,13 +77,13 @@ async function verifyAll(names: readonly string[], flags: Flags): Promise<void> 
   let bad = 0;
   for (const entry of entries) {
     if (names.length === 0 && UNCHECKED.includes(entry.state)) {
-      process.stdout.write(`${entry.name}  ${entry.state}, not checked\n`);
+      print(`${entry.name}  ${entry.state}, not checked\n`);
       continue;
     }
     const problems = await problemsOf(entry);
     if (problems.length > 0) bad++;
     const lines = problems.length > 0 ? problems : [`ok, ${formatBytes(entry.bytes)}`];
-    process.stdout.write(lines.map((line) => `${entry.name}  ${line}\n`).join(""));
+    print(lines.map((line) => `${entry.name}  ${line}\n`).join(""));
   }
   if (bad === 0) return;
   throw new SluiceError("bad-cache", `${bad} of ${entries.length} unpacked models are damaged`, {
@@ -125,6 +127,6 @@ async function remove(names: readonly string[], flags: Flags, command: Command):
   }
   for (const { folder, name } of entries) {
     removeCache(folder);
-    process.stdout.write(`deleted ${name}\n`);
+    print(`deleted ${name}\n`);
   }
 }

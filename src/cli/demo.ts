@@ -10,6 +10,7 @@ import { chatLoop } from "./chat-loop.ts";
 import { addUnpackOptions, type UnpackFlags, unpackShown } from "./ensure-unpacked.ts";
 import { interruptSignal } from "./interrupt.ts";
 import { BUNDLED_MODEL } from "./model-argument.ts";
+import { print } from "./note.ts";
 import { preparePrompt } from "./prepare-prompt.ts";
 import { timingLines } from "./timings-view.ts";
 import { summary } from "./unpack.ts";
@@ -24,7 +25,7 @@ export function demoCommand(): Command {
   return addUnpackOptions(command).action(async (flags: UnpackFlags) => {
     const root = flags.tempCache ? temporaryRoot() : resolveRoot(flags.cacheDir);
     const unpacked = await unpackShown(BUNDLED_MODEL, root, flags, {});
-    print(...summary(unpacked));
+    printLines(...summary(unpacked));
     await withUnpacked(unpacked.folder, {}, demonstrate);
   });
 }
@@ -33,15 +34,15 @@ async function demonstrate(model: Model): Promise<void> {
   const session = model.createSession();
   const results: GenerateResult[] = [];
   for (const question of QUESTIONS) results.push(await ask(model, session, question));
-  print("", ...timingLines({ loadMs: model.loadMs, ...results[results.length - 1] }), "");
+  printLines("", ...timingLines({ loadMs: model.loadMs, ...results[results.length - 1] }), "");
   if (process.stdin.isTTY && process.stdout.isTTY) {
     return chatLoop(model, { system: "", sampling: GREEDY, template: {}, verbose: false });
   }
-  print("To chat with it: npx sluice chat");
+  printLines("To chat with it: npx sluice chat");
 }
 
 async function ask(model: Model, session: Session, question: string): Promise<GenerateResult> {
-  print("", `> ${question}`);
+  printLines("", `> ${question}`);
   const view = new AnswerView();
   const { ids } = preparePrompt(model, [{ role: "user", content: question }], {});
   const result = await answer(session, ids, {
@@ -54,6 +55,6 @@ async function ask(model: Model, session: Session, question: string): Promise<Ge
   return result;
 }
 
-function print(...lines: readonly string[]): void {
-  process.stdout.write(`${lines.join("\n")}\n`);
+function printLines(...lines: readonly string[]): void {
+  print(`${lines.join("\n")}\n`);
 }

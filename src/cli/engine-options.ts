@@ -3,6 +3,9 @@ import type { EngineOptions } from "../engine/engine.ts";
 import type { KvType } from "../kernels/types.ts";
 import { wholeNumber } from "./options.ts";
 
+/** More than any machine has use for: each thread takes memory of its own. */
+const MOST_THREADS = 256;
+
 export interface EngineFlags {
   readonly threads?: number;
   readonly ram?: number | "auto";
@@ -15,7 +18,7 @@ export function addEngineOptions(command: Command): Command {
   return command
     .addOption(
       new Option("-t, --threads <n>", "compute threads (default: one for each processor)").argParser(
-        wholeNumber(1),
+        wholeNumber(1, MOST_THREADS),
       ),
     )
     .addOption(
@@ -43,5 +46,8 @@ export function parseRam(text: string): number | "auto" {
   if (text === "auto") return text;
   const [, digits, unit, binary] = /^(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?$/i.exec(text.trim()) ?? [];
   if (digits === undefined) throw new InvalidArgumentError("It must be a size as 800M or 2.5G, or auto.");
-  return Math.round(Number(digits) * (binary ? 1024 : 1000) ** UNITS.indexOf(unit.toLowerCase()));
+  const bytes = Math.round(Number(digits) * (binary ? 1024 : 1000) ** UNITS.indexOf(unit.toLowerCase()));
+  if (!Number.isSafeInteger(bytes))
+    throw new InvalidArgumentError("It is more than any machine has: at most 9000T.");
+  return bytes;
 }

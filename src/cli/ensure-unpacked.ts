@@ -10,6 +10,7 @@ import type { UnpackOptions, UnpackResult } from "../unpack/types.ts";
 import { unpack } from "../unpack/unpack.ts";
 import { addCacheDirOption, resolveRoot, temporaryRoot } from "./cache-options.ts";
 import { interruptSignal } from "./interrupt.ts";
+import { note } from "./note.ts";
 import { UnpackView } from "./unpack-view.ts";
 
 export interface UnpackFlags {
@@ -50,7 +51,7 @@ export async function ensureUnpacked(
   if (!found) return (await unpackShown(model, root, flags, {}, stderr)).folder;
   const { dtype } = found.manifest;
   if (flags.dtype === undefined && dtype !== "f32")
-    stderr.write(`sluice: using the weights unpacked as ${dtype}; --dtype f32 unpacks them in full\n`);
+    note(`sluice: using the weights unpacked as ${dtype}; --dtype f32 unpacks them in full`, stderr);
   return found.folder;
 }
 

@@ -45,8 +45,13 @@ function wantsHugePages(argv: readonly string[]): boolean {
 
 /** A large file, or a folder, which may be a cache. */
 function isLarge(word: string): boolean {
-  const found = statSync(word, { throwIfNoEntry: false });
-  return found !== undefined && (found.isDirectory() || found.size >= LARGE_BYTES);
+  try {
+    const found = statSync(word);
+    return found.isDirectory() || found.size >= LARGE_BYTES;
+  } catch {
+    // Most words are no paths, and some are too long to be one.
+    return false;
+  }
 }
 
 /** Run the second process, pass signals on to it, and end as it ends. */

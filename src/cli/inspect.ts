@@ -8,6 +8,7 @@ import { buildTokenizerData } from "../text/build-tokenizer-data.ts";
 import { formatTable } from "../timing/table.ts";
 import { type ShownItem, type ShownValue, showValue } from "./inspect-metadata.ts";
 import { chooseModel } from "./model-argument.ts";
+import { print } from "./note.ts";
 import { printableJson, printableLine } from "./printable.ts";
 
 /** Characters of a value in the table of metadata: a chat template is longer than a screen. */
@@ -22,7 +23,7 @@ export function inspectCommand(): Command {
     .action((argument: string | undefined, flags: { model?: string; json?: boolean }) => {
       const gguf = openGguf(chooseModel(argument, flags.model, command));
       try {
-        process.stdout.write(`${flags.json ? inspectJson(gguf) : inspectText(gguf)}\n`);
+        print(`${flags.json ? inspectJson(gguf) : inspectText(gguf)}\n`);
       } finally {
         gguf.close();
       }

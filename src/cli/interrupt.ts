@@ -43,7 +43,17 @@ export function listenForInterrupts(): void {
 export function hangUp(): void {
   process.removeListener("SIGHUP", hangUp);
   process.emit("exit", signalExitCode("SIGHUP"));
+  leaveRawMode();
   process.kill(process.pid, "SIGHUP");
+}
+
+/** Whoever only sent the signal still has the terminal, and wants to see what is typed there. */
+function leaveRawMode(): void {
+  try {
+    if (process.stdin.isRaw) process.stdin.setRawMode(false);
+  } catch {
+    // It is gone.
+  }
 }
 
 /** Exit code of a program that a signal ended: 130 for Ctrl-C. */

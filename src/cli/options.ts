@@ -10,12 +10,15 @@ export function parseNumber(text: string): number {
   return value;
 }
 
-/** Parser of an option that takes whole numbers from `least` up. */
-export function wholeNumber(least: number): (text: string) => number {
+/** Parser of an option that takes whole numbers from `least` up, or up to `most`. */
+export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (text: string) => number {
   return (text) => {
     const value = Number(text);
-    if (text.trim() === "" || !Number.isSafeInteger(value) || value < least) {
-      throw new InvalidArgumentError(`It must be a whole number from ${least} up.`);
+    if (text.trim() === "" || !Number.isSafeInteger(value) || value < least || value > most) {
+      const named = most < Number.MAX_SAFE_INTEGER || value > most;
+      throw new InvalidArgumentError(
+        `It must be a whole number from ${least} ${named ? `to ${most}` : "up"}.`,
+      );
     }
     return value;
   };

@@ -4,6 +4,7 @@ import { makePlan } from "../plan/plan.ts";
 import { openSubject } from "../plan/subject.ts";
 import { addCacheDirOption, resolveRoot } from "./cache-options.ts";
 import { chooseModel } from "./model-argument.ts";
+import { print } from "./note.ts";
 import { wholeNumber } from "./options.ts";
 import { planJson, planLines } from "./plan-view.ts";
 import { printableJson } from "./printable.ts";
@@ -39,6 +40,6 @@ export function planCommand(): Command {
     const subject = openSubject(chooseModel(argument, flags.model, command));
     const { threads = availableParallelism(), ctxSize, cacheDir, json } = flags;
     const plan = await makePlan(subject, { root: resolveRoot(cacheDir), threads, contextLength: ctxSize });
-    process.stdout.write(`${json ? printableJson(planJson(plan)) : planLines(plan).join("\n")}\n`);
+    print(`${json ? printableJson(planJson(plan)) : planLines(plan).join("\n")}\n`);
   });
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
+import { textFor } from "./note.ts";
 
 /** Every command: what the help says of it, and its module, which is loaded only when the command is used. */
 const COMMANDS: readonly {
@@ -105,9 +106,9 @@ export async function createProgram(argv: readonly string[]): Promise<Command> {
     program.addCommand(shown.summary(summary), { hidden });
   }
   for (const command of [program, ...descendants(program)]) {
-    command
-      .exitOverride()
-      .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "sluice: ")) });
+    command.exitOverride().configureOutput({
+      outputError: (text, write) => write(textFor(process.stderr, text.replace(/^error: /, "sluice: "))),
+    });
     command.showHelpAfterError(`Try '${fullName(command)} --help'.`);
   }
   return program;

@@ -2,6 +2,7 @@
 import { MultiBar, type SingleBar } from "cli-progress";
 import { formatBytes } from "../format-bytes.ts";
 import { isLively } from "./live-line.ts";
+import { printableLine } from "./printable.ts";
 
 const FRAMES_PER_SECOND = 10;
 /** Columns that everything beside the bar may take. */
@@ -36,8 +37,9 @@ export class ProgressBars {
 
   /** Add a bar for so many bytes, of which some are there from the start and do not count for the speed. */
   add(name: string, bytes: number, already = 0): Bar {
-    const bar = this.#bars?.create(bytes, already, { name, ...payload(already, bytes, 0) });
-    return new Bar(bar, name, bytes, already);
+    const shown = printableLine(name);
+    const bar = this.#bars?.create(bytes, already, { name: shown, ...payload(already, bytes, 0) });
+    return new Bar(bar, shown, bytes, already);
   }
 
   /** Leave the bars as they are and go on below them. */

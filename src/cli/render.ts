@@ -8,7 +8,7 @@ import { createTokenizer } from "../text/tokenizer.ts";
 import type { TokenizerData } from "../text/tokenizer-data.ts";
 import { decodeUtf8 } from "../text/utf8.ts";
 import { chooseModel } from "./model-argument.ts";
-import { note } from "./note.ts";
+import { note, print } from "./note.ts";
 import { printableJson, printableLine } from "./printable.ts";
 import { readInput } from "./read-input.ts";
 import { addTemplateOptions, type TemplateFlags, templateSettings } from "./template-options.ts";
@@ -48,7 +48,7 @@ async function render(path: string, flags: RenderFlags): Promise<void> {
   if (template.fallback !== undefined) {
     note(`sluice: ${printableLine(template.fallback)}: using ChatML instead`);
   }
-  process.stdout.write(flags.json ? `${printableJson(prompt)}\n` : prompt.text);
+  print(flags.json ? `${printableJson(prompt)}\n` : prompt.text);
 }
 
 function readTokenizerData(path: string): TokenizerData {

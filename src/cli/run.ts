@@ -6,7 +6,7 @@ import { addEngineOptions, type EngineFlags } from "./engine-options.ts";
 import { addUnpackOptions, type UnpackFlags } from "./ensure-unpacked.ts";
 import { interruptSignal, signalExitCode } from "./interrupt.ts";
 import { chooseModel } from "./model-argument.ts";
-import { note } from "./note.ts";
+import { note, print } from "./note.ts";
 import { addGenerationOptions, type GenerationFlags, samplingOptions, wholeNumber } from "./options.ts";
 import { preparePrompt } from "./prepare-prompt.ts";
 import { printableJson } from "./printable.ts";
@@ -77,7 +77,7 @@ async function run(argument: string | undefined, flags: RunFlags, command: Comma
     }).finally(() => view.end());
     if (json) {
       const report = reportRun({ model, session, prompt, tokens, result });
-      process.stdout.write(`${printableJson(report, 0)}\n`);
+      print(`${printableJson(report, 0)}\n`);
     }
     if (flags.verbose) note(timingLines({ loadMs: model.loadMs, ...result }).join("\n"));
     if (result.stop === "context") {

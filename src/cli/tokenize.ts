@@ -6,6 +6,7 @@ import { createTokenizer } from "../text/tokenizer.ts";
 import type { Tokenizer } from "../text/types.ts";
 import { decodeUtf8 } from "../text/utf8.ts";
 import { chooseModel } from "./model-argument.ts";
+import { print } from "./note.ts";
 import { printableJson, printableLine } from "./printable.ts";
 import { readInput } from "./read-input.ts";
 
@@ -38,7 +39,7 @@ export function tokenizeCommand(): Command {
       const tokenizer = openTokenizer(path);
       const input = text === undefined || text === "-" ? await readInput(flags.file ?? "-") : text;
       const ids = tokenizer.encode(input, { special: flags.special === true, bos: flags.bos === true });
-      process.stdout.write(flags.json ? `${tokensJson(tokenizer, ids)}\n` : tokenLines(tokenizer, ids));
+      print(flags.json ? `${tokensJson(tokenizer, ids)}\n` : tokenLines(tokenizer, ids));
     });
   return command;
 }

@@ -2,6 +2,7 @@
 import { formatBytes } from "../format-bytes.ts";
 import { type Medium, mediumOf } from "../store/medium.ts";
 import type { UnpackEvent } from "../unpack/types.ts";
+import { note } from "./note.ts";
 import { type Bar, ProgressBars } from "./progress-bars.ts";
 
 /** `embedding.bin` is the longest. */
@@ -60,7 +61,7 @@ export class UnpackView {
   }
 
   #line(text: string): void {
-    this.#stream.write(`${text}\n`);
+    note(text, this.#stream);
   }
 }
 

@@ -9,6 +9,8 @@ import { reencodedTypes, smallerDtypes } from "../unpack/tensor-dtype.ts";
 import type { UnpackResult } from "../unpack/types.ts";
 import { resolveRoot, temporaryRoot } from "./cache-options.ts";
 import { addUnpackOptions, type UnpackFlags, unpackShown } from "./ensure-unpacked.ts";
+import { print } from "./note.ts";
+import { printableJson, printableLine } from "./printable.ts";
 
 type Flags = UnpackFlags & { force?: boolean; temp?: boolean; json?: boolean };
 
@@ -22,8 +24,8 @@ export function unpackCommand(): Command {
   return addUnpackOptions(command).action(async (model: string, flags: Flags) => {
     const root = flags.temp || flags.tempCache ? temporaryRoot() : resolveRoot(flags.cacheDir);
     const result = await unpackShown(model, root, flags, { force: flags.force ?? false });
-    const lines = flags.json ? [JSON.stringify(report(result))] : summary(result);
-    process.stdout.write(`${lines.join("\n")}\n`);
+    const lines = flags.json ? [printableJson(report(result), 0)] : summary(result);
+    print(`${lines.join("\n")}\n`);
   });
 }
 
@@ -48,7 +50,7 @@ function report({ folder, manifest, reused, resumed, ms }: UnpackResult): object
 
 /** What is said when an unpack is done: times by file, where it is, and what other dtypes would take. */
 export function summary({ folder, manifest, reused, resumed, ms }: UnpackResult): string[] {
-  const what = `${manifest.model.name}, ${manifest.model.layers.length} layers, ${label(manifest)}`;
+  const what = `${printableLine(manifest.model.name)}, ${manifest.model.layers.length} layers, ${label(manifest)}`;
   const size = formatBytes(cacheBytes(manifest));
   if (reused) return [`Already unpacked: ${what}, ${size}`, `in ${folder}`];
   const kept = resumed > 0 ? ` (${resumed} files were there from an earlier run)` : "";

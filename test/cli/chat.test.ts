@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -97,21 +97,26 @@ describe.runIf(python)("chat, on a terminal", () => {
   function terminal(
     argv: readonly string[],
     steps: readonly (readonly [wait: string, send: string])[],
-    { hangup = false, variables = {} }: { hangup?: boolean; variables?: Record<string, string> } = {},
+    {
+      hangup = false,
+      signal = 0,
+      variables = {},
+    }: { hangup?: boolean; signal?: number; variables?: Record<string, string> } = {},
   ) {
     const job = {
       argv: [process.execPath, MAIN, ...argv],
       steps: steps.map(([wait, send]) => ({ wait, send })),
       hangup,
+      signal,
       timeout: 40,
     };
     const script = fileURLToPath(new URL("./terminal.py", import.meta.url));
     const result = execFileSync("python3", [script, JSON.stringify(job)], {
       env: environment({ ...env, ...variables }),
     });
-    const { output, code, missed } = JSON.parse(result.toString());
+    const { output, code, missed, cooked } = JSON.parse(result.toString());
     expect(missed, output).toEqual([]);
-    return { output: output as string, code: code as number | null };
+    return { output: output as string, code: code as number | null, cooked: cooked as boolean };
   }
   const CTRL_C = "\x03";
   const CTRL_D = "\x04";
@@ -183,6 +188,34 @@ describe.runIf(python)("chat, on a terminal", () => {
     });
     expect(code).toBe(-constants.signals.SIGHUP);
     expect(readdirSync(temporary)).toEqual([]);
+  });
+
+  it.each(["SIGHUP", "SIGTERM"] as const)("leaves the terminal as it was at %s", (name) => {
+    const { code, cooked } = terminal(["chat"], [["> ", ""]], { signal: constants.signals[name] });
+    expect(cooked).toBe(true);
+    expect(code).toBe(name === "SIGHUP" ? -constants.signals.SIGHUP : 128 + constants.signals.SIGTERM);
+  });
+
+  it("shows what a template puts into its text or its refusal, and is not driven by it", () => {
+    const messages = join(folder, "messages.json");
+    writeFileSync(messages, '[{"role": "user", "content": "\\u001b[2Jtext"}]');
+    const rendered = terminal(["render", MODEL, "--messages", messages], []);
+    expect(rendered.output).toContain("\\u{1b}[2Jtext");
+    expect(rendered.output).not.toContain("\x1b");
+    const template = join(folder, "refuses.jinja");
+    writeFileSync(template, "{{ raise_exception('\x1b]0;title\x07no\nsluice: all is well') }}");
+    const argv = ["run", MODEL, "-p", "Hi", "--chat-template-file", template];
+    const refused = terminal(argv, []);
+    expect(refused.code).toBe(1);
+    expect(refused.output).toContain("\\u{1b}]0;title\\u{7}no\\nsluice: all is well");
+    const shown = terminal(
+      ["run", MODEL, "-p", "\x1b]0;title\x07", "--no-template", "-n", "1", "--show-template"],
+      [],
+    );
+    expect(shown.output).not.toContain("\x1b]");
+    const usage = terminal(["run", MODEL, "-p", "Hi", "--seed", "\x1b]0;title\x07"], []);
+    expect(usage.output).toContain("\\u{1b}]0;title");
+    expect(usage.output).not.toContain("\x1b");
   });
 
   it("ends the line of an answer of run", () => {

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { expect, it } from "vitest";
+import { addEngineOptions, parseRam } from "../../src/cli/engine-options.ts";
 import { addGenerationOptions, type GenerationFlags, samplingOptions } from "../../src/cli/options.ts";
 import { SAMPLING_DEFAULTS } from "../../src/engine/sampler.ts";
 
@@ -42,6 +43,35 @@ it.each([
   [["-n", "-2"], /whole number from -1 up/],
   [["-c", "0"], /whole number from 1 up/],
   [["-s", "x"], /whole number from -1 up/],
+  [["-s", "9007199254740992"], /whole number from -1 to 9007199254740991/],
 ])("refuses %j", (argv, message) => {
   expect(() => parse(...argv)).toThrow(message);
+});
+
+it.each([
+  ["auto", "auto"],
+  ["1500000000", 1.5e9],
+  ["800M", 8e8],
+  [" 2.5g ", 2.5e9],
+  ["1GiB", 2 ** 30],
+  ["1.5KB", 1500],
+  ["4 TB", 4e12],
+  ["0", 0],
+])("reads %j of memory", (text, bytes) => {
+  expect(parseRam(text)).toBe(bytes);
+});
+
+it.each(["", "-1", "much", "1X", "1e9", ".5G", "Infinity", "1Gib5"])("refuses %j as a size", (text) => {
+  expect(() => parseRam(text)).toThrow(/size as 800M or 2.5G, or auto/);
+});
+
+it("refuses more memory and threads than there can be", () => {
+  expect(() => parseRam("99999999999999999999T")).toThrow(/more than any machine has/);
+  const parseThreads = (count: string) => {
+    const command = addEngineOptions(new Command().exitOverride().configureOutput({ writeErr: () => {} }));
+    return command.parse(["-t", count], { from: "user" }).opts()["threads"];
+  };
+  expect(parseThreads("256")).toBe(256);
+  expect(() => parseThreads("257")).toThrow(/whole number from 1 to 256/);
+  expect(() => parseThreads("0")).toThrow(/whole number from 1 to 256/);
 });

@@ -1,8 +1,10 @@
 """Runs a command on a pseudo terminal, as a user would.
 
-Argument: JSON {"argv": [...], "steps": [{"wait": text, "send": text}, ...], "timeout": seconds, "hangup": bool}.
+Argument: JSON {"argv": [...], "steps": [{"wait": text, "send": text}, ...], "timeout": seconds, "hangup": bool,
+"signal": number}.
 Each step waits until its text was printed since the last step, then types; after the last one, `hangup` closes the
-terminal. Prints JSON {"output", "code", "missed"}; the code of a process that a signal ended is minus its number.
+terminal, or `signal` is sent. Prints JSON {"output", "code", "missed", "cooked"}; "cooked" tells whether the terminal
+was left as one that edits lines and echoes; the code of a process that a signal ended is minus its number.
 """
 import fcntl, json, os, pty, select, struct, sys, termios, time
 
@@ -22,6 +24,8 @@ while time.time() < end:
         os.close(terminal)
         code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         break
+    if job.get("signal") and not steps:
+        os.kill(pid, job.pop("signal"))
     if select.select([terminal], [], [], 0.1)[0]:
         try:
             chunk = os.read(terminal, 65536)
@@ -33,4 +37,7 @@ while time.time() < end:
         output += chunk
 if code is None:
     os.kill(pid, 9)
-print(json.dumps({"output": output.decode(errors="replace"), "code": code, "missed": [s["wait"] for s in steps]}))
+flags = 0 if job.get("hangup") else termios.tcgetattr(terminal)[3]
+cooked = flags & (termios.ICANON | termios.ECHO) == termios.ICANON | termios.ECHO
+missed = [step["wait"] for step in steps]
+print(json.dumps({"output": output.decode(errors="replace"), "code": code, "missed": missed, "cooked": cooked}))

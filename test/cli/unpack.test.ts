@@ -1,5 +1,13 @@
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -80,6 +88,40 @@ describe("unpack", () => {
     const end = await new Promise((resolve) => child.on("close", resolve));
     expect(end).toBe(130);
     expect(readdirSync(TMPDIR)).toEqual([]);
+  });
+
+  it("takes its claim on the folder back when the terminal goes", async () => {
+    const root = freshRoot();
+    const child = spawn(process.execPath, [MAIN, "unpack", MODEL, "--cache-dir", root], {
+      env: environment(),
+    });
+    child.stderr.on("data", (data) => {
+      if (!child.killed && /layer-0/.test(data)) child.kill("SIGHUP");
+    });
+    const signal = await new Promise((resolve) => child.on("close", (_, name) => resolve(name)));
+    expect(signal).toBe("SIGHUP");
+    expect(readdirSync(root).filter((name) => name.includes(".lock"))).toEqual([]);
+  });
+
+  it("makes no folder for a model that it refuses", async () => {
+    const root = freshRoot();
+    const broken = join(folder, "broken.gguf");
+    makeModel(broken, PRESETS["tiny"]);
+    const bytes = readFileSync(broken);
+    bytes[bytes.indexOf("embedding_length")]++;
+    writeFileSync(broken, bytes);
+    const { code, stderr } = await sluice(["unpack", broken, "--cache-dir", root]);
+    expect(code, stderr).toBe(1);
+    expect(existsSync(root)).toBe(false);
+  });
+
+  it.runIf(process.platform === "linux")("knows a limit on the size of files from a full disk", async () => {
+    const command = 'ulimit -f 200; exec "$0" "$@"';
+    const argv = ["-c", command, process.execPath, MAIN, "unpack", MODEL, "--cache-dir", freshRoot()];
+    const { status, stderr } = spawnSync("sh", argv, { env: environment(), encoding: "utf8" });
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/larger than allowed.*\n.*ulimit -f/);
+    expect(stderr).not.toMatch(/Free some space/);
   });
 
   it("says after Ctrl-C that the same command continues", async () => {
