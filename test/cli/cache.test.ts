@@ -47,7 +47,10 @@ describe("cache ls", () => {
     bytes[bytes.indexOf("format") + 6] = 1;
     writeFileSync(path, bytes);
     expect((await cache(root, "ls")).stdout).toMatch(/ outdated\n$/);
-    expect(await cache(root, "verify")).toMatchObject({ code: 0, stdout: `${name}  outdated, not checked\n` });
+    expect(await cache(root, "verify")).toMatchObject({
+      code: 0,
+      stdout: `${name}  outdated, not checked\n`,
+    });
     expect((await cache(root, "rm", name, "-y")).stdout).toBe(`deleted ${name}\n`);
     expect(readdirSync(root)).toEqual([]);
   });
