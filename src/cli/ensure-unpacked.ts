@@ -9,6 +9,7 @@ import { type Compression, DTYPES, type Dtype } from "../store/types.ts";
 import type { UnpackOptions, UnpackResult } from "../unpack/types.ts";
 import { unpack } from "../unpack/unpack.ts";
 import { addCacheDirOption, resolveRoot, temporaryRoot } from "./cache-options.ts";
+import { defaultDtype } from "./choose-dtype.ts";
 import { interruptSignal } from "./interrupt.ts";
 import { note } from "./note.ts";
 import { UnpackView } from "./unpack-view.ts";
@@ -35,7 +36,7 @@ export function addUnpackOptions(command: Command): Command {
 
 /**
  * The folder of a model's finished cache; it is made first where there is none, with bars on stderr.
- * Without a dtype, f32 is taken where it is there, else whatever is, else f32 is made.
+ * Without a dtype, f32 is taken where it is there, else whatever is, else `defaultDtype` is made.
  *
  * @param model a GGUF file, or the folder of a finished cache
  */
@@ -45,10 +46,13 @@ export async function ensureUnpacked(
   stderr: NodeJS.WriteStream = process.stderr,
 ): Promise<string> {
   if (statSync(model, { throwIfNoEntry: false })?.isDirectory()) return openCacheFolder(model, flags);
-  if (flags.tempCache) return (await unpackShown(model, temporaryRoot(), flags, {}, stderr)).folder;
-  const root = resolveRoot(flags.cacheDir);
-  const found = chooseCache(findCaches(root, fileFingerprint(model)), flags);
-  if (!found) return (await unpackShown(model, root, flags, {}, stderr)).folder;
+  const root = flags.tempCache ? temporaryRoot() : resolveRoot(flags.cacheDir);
+  const caches = findCaches(root, fileFingerprint(model));
+  const found = chooseCache(caches, flags);
+  if (!found) {
+    const dtype = flags.dtype ?? (await defaultDtype(model, root, chooseCache(caches, {})));
+    return (await unpackShown(model, root, { ...flags, dtype }, {}, stderr)).folder;
+  }
   const { dtype } = found.manifest;
   if (flags.dtype === undefined && dtype !== "f32")
     note(`sluice: using the weights unpacked as ${dtype}; --dtype f32 unpacks them in full`, stderr);

@@ -8,14 +8,16 @@ import { SluiceError } from "../errors.ts";
  */
 export async function dropFromPageCache(paths: readonly string[]): Promise<void> {
   if (process.platform !== "linux") throw unavailable(`${process.platform} has no way to do it`);
-  for (const path of paths) {
-    const dd = spawn("dd", [`if=${path}`, "iflag=nocache", "count=0", "status=none"], { stdio: "ignore" });
-    const code = await new Promise((resolve) => {
-      dd.on("error", resolve);
-      dd.on("close", resolve);
-    });
-    if (code !== 0) throw unavailable(`dd failed with ${path}`);
-  }
+  await Promise.all(paths.map(drop));
+}
+
+async function drop(path: string): Promise<void> {
+  const dd = spawn("dd", [`if=${path}`, "iflag=nocache", "count=0", "status=none"], { stdio: "ignore" });
+  const code = await new Promise((resolve) => {
+    dd.on("error", resolve);
+    dd.on("close", resolve);
+  });
+  if (code !== 0) throw unavailable(`dd failed with ${path}`);
 }
 
 function unavailable(reason: string): SluiceError {

@@ -13,7 +13,7 @@ import { printableJson } from "./printable.ts";
 import { type PromptFlags, promptSource, readPrompt } from "./prompt-source.ts";
 import { reportRun } from "./run-report.ts";
 import { addTemplateOptions, type TemplateFlags } from "./template-options.ts";
-import { timingLines } from "./timings-view.ts";
+import { noteMemory, verdictLines } from "./verdict-view.ts";
 import { withModel } from "./with-model.ts";
 
 type RunFlags = PromptFlags &
@@ -79,7 +79,8 @@ async function run(argument: string | undefined, flags: RunFlags, command: Comma
       const report = reportRun({ model, session, prompt, tokens, result });
       print(`${printableJson(report, 0)}\n`);
     }
-    if (flags.verbose) note(timingLines({ loadMs: model.loadMs, ...result }).join("\n"));
+    if (flags.verbose) note((await verdictLines(model, { loadMs: model.loadMs, ...result })).join("\n"));
+    else noteMemory(model, result.decode);
     if (result.stop === "context") {
       note(`sluice: stopped: the context of ${model.contextLength} tokens is full\n  Raise it with -c.`);
     }

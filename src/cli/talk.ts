@@ -12,7 +12,7 @@ import { note } from "./note.ts";
 import { preparePrompt } from "./prepare-prompt.ts";
 import { printableLine } from "./printable.ts";
 import type { TemplateFlags } from "./template-options.ts";
-import { timingLines } from "./timings-view.ts";
+import { noteMemory, verdictLines } from "./verdict-view.ts";
 
 export interface TalkOptions {
   readonly system: string;
@@ -32,6 +32,8 @@ export class Talk {
   #last: GenerateResult | undefined;
   /** The last one about the chat template: said once, not at every turn. */
   #warning: string | undefined;
+  /** Whether it was said that memory would help: once is enough. */
+  #hinted = false;
   #answering: AbortController | undefined;
   /** Whether any turn could not be answered. */
   failed = false;
@@ -76,7 +78,7 @@ export class Talk {
         this.#session.reset();
         return note("The conversation is forgotten; the system message stays.");
       case "stats":
-        return note(this.#stats().join("\n"));
+        return note((await this.#stats()).join("\n"));
       case "unknown":
         return note(`There is no ${entered.name}; /help lists the commands.`);
     }
@@ -108,7 +110,8 @@ export class Talk {
       if (result.stop === "abort") note("(stopped; Ctrl-C again leaves)");
       if (result.stop === "context")
         note(`(the context of ${this.#model.contextLength} tokens is full: /reset starts over)`);
-      if (this.#options.verbose) note(this.#stats().join("\n"));
+      if (this.#options.verbose) note((await this.#stats()).join("\n"));
+      else this.#hinted ||= noteMemory(this.#model, result.decode);
     } catch (error) {
       view.end();
       if (!isOfThisTurn(error)) throw error;
@@ -134,12 +137,13 @@ export class Talk {
     return `sluice: the conversation has become too long: ${message}\n  /reset starts over.`;
   }
 
-  #stats(): string[] {
+  async #stats(): Promise<string[]> {
     const { contextLength, loadMs } = this.#model;
     const { ids, kvBytes } = this.#session;
     const context = `context: ${ids.length} of ${contextLength} tokens, KV cache ${(kvBytes / 1e6).toFixed(1)} MB`;
     if (this.#last === undefined) return [context];
-    return [...timingLines({ loadMs, ...this.#last }), "", `${context}, ${this.#last.reused} tokens reused`];
+    const times = await verdictLines(this.#model, { loadMs, ...this.#last });
+    return [...times, "", `${context}, ${this.#last.reused} tokens reused`];
   }
 }
 

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { formatBytes } from "../format-bytes.ts";
-import { cacheBytes, weightFiles } from "../store/cache.ts";
+import { cacheBytes, findCaches, weightFiles } from "../store/cache.ts";
 import { layoutChunks } from "../store/layout.ts";
 import { DTYPES, type Dtype, type Manifest, type StoredFile, type UnpackTiming } from "../store/types.ts";
 import { formatTable } from "../timing/table.ts";
@@ -8,7 +8,14 @@ import { weightBytesAs } from "../unpack/planned-file.ts";
 import { reencodedTypes, smallerDtypes } from "../unpack/tensor-dtype.ts";
 import type { UnpackResult } from "../unpack/types.ts";
 import { resolveRoot, temporaryRoot } from "./cache-options.ts";
-import { addUnpackOptions, type UnpackFlags, unpackShown } from "./ensure-unpacked.ts";
+import { defaultDtype } from "./choose-dtype.ts";
+import {
+  addUnpackOptions,
+  chooseCache,
+  fileFingerprint,
+  type UnpackFlags,
+  unpackShown,
+} from "./ensure-unpacked.ts";
 import { print } from "./note.ts";
 import { printableJson, printableLine } from "./printable.ts";
 
@@ -23,7 +30,9 @@ export function unpackCommand(): Command {
     .option("--json", "print one JSON object instead of the table");
   return addUnpackOptions(command).action(async (model: string, flags: Flags) => {
     const root = flags.temp || flags.tempCache ? temporaryRoot() : resolveRoot(flags.cacheDir);
-    const result = await unpackShown(model, root, flags, { force: flags.force ?? false });
+    const unpacked = chooseCache(findCaches(root, fileFingerprint(model)), {});
+    const dtype = flags.dtype ?? (await defaultDtype(model, root, unpacked));
+    const result = await unpackShown(model, root, { ...flags, dtype }, { force: flags.force ?? false });
     const lines = flags.json ? [printableJson(report(result), 0)] : summary(result);
     print(`${lines.join("\n")}\n`);
   });

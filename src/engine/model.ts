@@ -110,8 +110,8 @@ export class Model {
     }
   }
 
-  /** Bytes of weights in memory: those passing through, and those that stay. */
-  memory(): { readonly ringBytes: number; readonly residentBytes: number } {
+  /** Bytes of weights in memory, those passing through and those that stay; how the others are read, and by whom. */
+  memory(): Pick<Engine, "ringBytes" | "residentBytes" | "streamedBytes" | "direct" | "threads" | "kvType"> {
     return this.#engine;
   }
 

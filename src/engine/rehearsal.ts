@@ -67,9 +67,9 @@ export async function rehearse(
       offsets: placeChunks(plan, weights, bytes),
     });
     try {
-      const decode = await stage.best(1, 0);
-      const late = await stage.best(1, ATTENDED);
-      const prefill = await stage.best(PREFILL_ROWS, 0);
+      const decode = await stage.seconds(1, 0);
+      const late = await stage.seconds(1, ATTENDED);
+      const prefill = await stage.seconds(PREFILL_ROWS, 0);
       rehearsals.push({
         decode,
         prefill: prefill / PREFILL_ROWS,
@@ -143,8 +143,8 @@ class Stage {
     this.#workers = new Workers(this.#control, undefined, compute);
   }
 
-  /** Seconds of the fastest of several sweeps of so many rows, after so many positions. */
-  async best(rows: number, position: number): Promise<number> {
+  /** Seconds of a sweep of so many rows, after so many positions: the fastest of several, as if nothing else ran. */
+  async seconds(rows: number, position: number): Promise<number> {
     let [runs, sum, best] = [0, 0, Number.POSITIVE_INFINITY];
     while (runs < MINIMUM_RUNS || (sum < MINIMUM_MS && runs < MAXIMUM_RUNS)) {
       const ms = await this.#sweep(rows, position);

@@ -1,6 +1,7 @@
 import type { GenerationTiming } from "./report.ts";
 import { perSecond, sumStages, sumTimings } from "./statistics.ts";
 import type { StageTiming, SweepTiming } from "./types.ts";
+import { percent } from "./verdict.ts";
 
 /** Lines of a table in plain text: the first column aligned left, all others right, two spaces between them. */
 export function formatTable(rows: readonly (readonly string[])[]): string[] {
@@ -31,27 +32,55 @@ export function timingBlock({ loadMs, prefill, decode }: GenerationTiming): stri
   ]);
 }
 
+/** What disk and threads were measured to reach, in bytes per second, and the weights that a stage computes with. */
+export interface Reachable {
+  readonly disk?: number | undefined;
+  readonly arithmetic: number;
+  /** Bytes of each layer's weights, and of the output's. */
+  readonly weights: readonly number[];
+}
+
 /**
  * What each layer cost in an average sweep: bytes read, milliseconds of reading (beside the computing of what came
  * before), of waiting for its bytes and of arithmetic, and the speed of its reads. No sweeps give no lines.
+ *
+ * @param reachable for two more columns, of decode sweeps: how much of these speeds was reached
  */
-export function layerTable(sweeps: readonly SweepTiming[]): string[] {
+export function layerTable(sweeps: readonly SweepTiming[], reachable?: Reachable): string[] {
   if (sweeps.length === 0) return [];
   const { embedding, layers, output } = sumStages(sweeps);
-  const row = (name: string, { bytes, readMs, waitMs, computeMs }: StageTiming) => [
-    name,
-    megabytes(bytes / sweeps.length),
-    (readMs / sweeps.length).toFixed(2),
-    (waitMs / sweeps.length).toFixed(2),
-    (computeMs / sweeps.length).toFixed(2),
-    bytes > 0 ? perSecond(bytes / 1e6, readMs).toFixed(0) : "-",
-  ];
+  const row = (name: string, { bytes, readMs, waitMs, computeMs }: StageTiming, weights = 0) => {
+    const readRate = perSecond(bytes, readMs);
+    const computeRate = perSecond(weights * sweeps.length, computeMs);
+    return [
+      name,
+      megabytes(bytes / sweeps.length),
+      (readMs / sweeps.length).toFixed(2),
+      (waitMs / sweeps.length).toFixed(2),
+      (computeMs / sweeps.length).toFixed(2),
+      bytes > 0 ? (readRate / 1e6).toFixed(0) : "-",
+      ...(reachable === undefined
+        ? []
+        : [
+            bytes > 0 && reachable.disk !== undefined ? percent(readRate, reachable.disk) : "-",
+            computeRate > 0 ? percent(computeRate, reachable.arithmetic) : "-",
+          ]),
+    ];
+  };
+  const weights = reachable?.weights ?? [];
   return formatTable([
-    ["layer", "MB", "read ms", "wait ms", "compute ms", "MB/s"],
+    [
+      ...["layer", "MB", "read ms", "wait ms", "compute ms", "MB/s"],
+      ...(reachable === undefined ? [] : ["of disk", "of memory"]),
+    ],
     row("embedding", embedding),
-    ...layers.map((layer, index) => row(`${index}`, layer)),
-    row("output", output),
-    row("total", sumTimings([embedding, ...layers, output])),
+    ...layers.map((layer, index) => row(`${index}`, layer, weights[index])),
+    row("output", output, weights[layers.length]),
+    row(
+      "total",
+      sumTimings([embedding, ...layers, output]),
+      weights.reduce((sum, bytes) => sum + bytes, 0),
+    ),
   ]);
 }
 

@@ -185,7 +185,7 @@ describe.runIf(PYTHON)("unpack on a terminal", () => {
 
   it("shows a bar for all and one for the file, and gives the terminal back as it was", () => {
     makeModel(path, { ...PRESETS["tiny"], type: "f32", width: 512, feedForward: 2048, layers: 8 });
-    const { output, code } = terminal(["unpack", path, "--cache-dir", freshRoot()]);
+    const { output, code } = terminal(["unpack", path, "--dtype", "f32", "--cache-dir", freshRoot()]);
     expect(code, output).toBe(0);
     expect(output).toMatch(/all +█*░* +\d+% {2}[\d.]+ [kMG]B of [\d.]+ MB/);
     expect(output).toMatch(/layer-0\d\.bin +█*░* +\d+%/);

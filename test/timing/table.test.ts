@@ -37,3 +37,20 @@ describe("layerTable", () => {
     expect(layerTable([])).toEqual([]);
   });
 });
+
+it("shows what part of the speed of disk and memory each layer reached", () => {
+  const reachable = { disk: 2e9, arithmetic: 10e9, weights: [10e6, 4e6, 3e6] };
+  const [head, embedding, first, second, output, total] = layerTable(decode, reachable);
+  expect(head.endsWith("MB/s  of disk  of memory")).toBe(true);
+  const ends = [embedding, first, second, output, total].map((line) => line.trim().split(/ {2,}/).slice(-2));
+  // Reads: 4 MB in 4 ms, 4 MB in 2 ms, 2 MB in 2 ms. Arithmetic: 20 MB in 4 ms, 8 MB in 3 ms, 6 MB in 3 ms.
+  expect(ends).toEqual([
+    ["0 %", "-"],
+    ["50 %", "50 %"],
+    ["100 %", "27 %"],
+    ["50 %", "20 %"],
+    ["59 %", "34 %"],
+  ]);
+  const inMemory = layerTable(decode, { ...reachable, disk: undefined });
+  expect(inMemory[2].trim().split(/ {2,}/).slice(-2)).toEqual(["-", "50 %"]);
+});

@@ -1,0 +1,71 @@
+/** What limits the speed, in words: after an answer. */
+import { dirname } from "node:path";
+import { OVERHEAD_BYTES, residentBudget } from "../engine/budget.ts";
+import type { Model } from "../engine/model.ts";
+import { formatBytes } from "../format-bytes.ts";
+import { arithmeticSpeed, plainBytes } from "../plan/arithmetic-speed.ts";
+import { availableMemory } from "../stream/available-memory.ts";
+import { diskSpeed, WORTH_MEASURING_BYTES } from "../stream/disk-speed.ts";
+import type { GenerationTiming } from "../timing/report.ts";
+import { perSecond, sumTimings } from "../timing/statistics.ts";
+import type { Reachable } from "../timing/table.ts";
+import type { SweepTiming } from "../timing/types.ts";
+import { type Circumstances, judge } from "../timing/verdict.ts";
+import { note } from "./note.ts";
+import { timingLines } from "./timings-view.ts";
+
+/** How much faster it has to become for a word that nobody asked for. */
+const WORTH_A_WORD = 1.3;
+
+/** The times of a generation and what limited it. Disk and arithmetic of large models are measured, if they are not yet. */
+export async function verdictLines(model: Model, timing: GenerationTiming): Promise<string[]> {
+  const reachable = await reachableBy(model, timing.decode);
+  const { disk, arithmetic } = reachable ?? {};
+  const verdict = judge(timing.decode, { ...memoryOf(model), disk, arithmetic });
+  return [...timingLines(timing, reachable), ...(verdict ? ["", verdict.text] : [])];
+}
+
+/** Say in one line, to people only, where free memory would make generation much faster. @returns whether it was said */
+export function noteMemory(model: Model, decode: readonly SweepTiming[]): boolean {
+  const { residentBytes, streamedBytes } = model.memory();
+  // Whoever has given a budget has thought about it.
+  const told = residentBytes > 0 || streamedBytes < WORTH_MEASURING_BYTES;
+  const gain = told ? undefined : judge(decode, memoryOf(model))?.gain;
+  if (!process.stderr.isTTY || gain === undefined || gain.factor < WORTH_A_WORD) return false;
+  note(
+    `sluice: --ram auto would keep ${formatBytes(gain.bytes)} of weights in free memory, and be up to ${gain.factor.toFixed(1)} times as fast`,
+  );
+  return true;
+}
+
+async function reachableBy(model: Model, decode: readonly SweepTiming[]): Promise<Reachable | undefined> {
+  const { manifest, folder } = model;
+  const { residentBytes, streamedBytes, direct, threads, kvType } = model.memory();
+  if (residentBytes + streamedBytes < WORTH_MEASURING_BYTES) return undefined;
+  const disk = diskSpeed(dirname(folder));
+  const output =
+    plainBytes(manifest.output) + (manifest.model.tiedOutput ? plainBytes(manifest.embedding) : 0);
+  const weights = [...manifest.layers.map(plainBytes), output];
+  const computeMs = decode.map(({ layers, output }) => sumTimings([...layers, output]).computeMs);
+  const seen = perSecond(residentBytes + streamedBytes, Math.min(...computeMs));
+  return {
+    disk: (direct ? disk?.direct : disk?.buffered) ?? undefined,
+    arithmetic: await arithmeticSpeed(model, { threads, kvType, seen }),
+    weights,
+  };
+}
+
+/** What `--ram auto` would have beyond what is in memory now. */
+function memoryOf(model: Model): Circumstances {
+  const { residentBytes, streamedBytes } = model.memory();
+  // All but further weights is in memory already.
+  const available = availableMemory() + OVERHEAD_BYTES;
+  const more = residentBudget({
+    ram: "auto",
+    ringBytes: 0,
+    weightBytes: streamedBytes,
+    kvBytes: 0,
+    available,
+  });
+  return { residentBytes, streamedBytes, roomBytes: more };
+}
