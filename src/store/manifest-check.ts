@@ -1,8 +1,9 @@
 /** Checks of a manifest, so that nothing behind it needs to doubt a number. */
 import { alignUp, CHUNK_BYTES, layoutChunks, tensorPanelBytes, tensorPanels } from "./layout.ts";
+import { checkModel } from "./model-check.ts";
 import { EMBEDDING, layerFileName, OUTPUT, TOKENIZER } from "./names.ts";
 import { BLOCK_COLUMNS, isQuantized } from "./panel.ts";
-import { DTYPES, type StoredFile, type StoredTensor, type TensorDtype } from "./types.ts";
+import { DTYPES, type Manifest, type StoredFile, type StoredTensor, type TensorDtype } from "./types.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 /** Rows and columns beyond this belong to no model. */
@@ -24,10 +25,11 @@ export function checkManifest(value: unknown): string | undefined {
   if (!isFields(value["timing"])) return "it has no timing";
   if (!Array.isArray(layers)) return "it has no layers";
   return (
-    checkModel(model, layers.length) ??
+    checkModelFields(model, layers.length) ??
     checkFile(value["embedding"], EMBEDDING) ??
     layers.map((file, layer) => checkFile(file, layerFileName(layer))).find((problem) => problem) ??
-    checkFile(value["output"], OUTPUT)
+    checkFile(value["output"], OUTPUT) ??
+    checkModel(value as unknown as Manifest)
   );
 }
 
@@ -63,7 +65,7 @@ function checkChunks(file: StoredFile, wrong: (problem: string) => string): stri
   return file.bytes === offset ? undefined : wrong(`${file.bytes} bytes where its chunks take ${offset}`);
 }
 
-function checkModel(model: unknown, layers: number): string | undefined {
+function checkModelFields(model: unknown, layers: number): string | undefined {
   if (!isFields(model) || typeof model["architecture"] !== "string") return "the model is not described";
   for (const field of ["contextLength", "width", "headSize", "vocabulary"])
     if (!isCount(model[field])) return `the model's ${field} is no number`;

@@ -100,8 +100,8 @@ describe("verifyCache", () => {
     const cases = [
       ["embedding.bin", 0, ["m10x8.weight"]],
       // Value 8 of a vector of 8: the padding behind it.
-      ["layer-00.bin", 32, ["v8.weight", "m300x1000.weight"]],
-      ["layer-01.bin", last, ["m300x1000.weight", "m8x8.weight"]],
+      ["layer-00.bin", 32, expect.arrayContaining(["v8.weight", "m8x8.weight"])],
+      ["layer-01.bin", last, expect.arrayContaining(["m8x20000.weight"])],
       ["output.bin", 4095, ["v8.weight"]],
       ["tokenizer.msgpack", 3, []],
     ] as const;

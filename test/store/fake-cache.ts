@@ -36,9 +36,9 @@ export function matrix(rows: number, columns: number, more: Partial<StoredTensor
   };
 }
 
-export function vector(columns: number): StoredTensor {
+export function vector(columns: number, role: StoredTensor["role"] = "attn_norm"): StoredTensor {
   return {
-    role: "attn_norm",
+    role,
     sources: [`v${columns}.weight`],
     sourceTypes: ["f32"],
     kind: "vector",
@@ -47,6 +47,20 @@ export function vector(columns: number): StoredTensor {
     dtype: "f32",
   };
 }
+
+/** Large enough that a layer takes several chunks. */
+const FEED_FORWARD = 20_000;
+const LAYER: readonly StoredTensor[] = [
+  vector(8),
+  ...(["attn_q", "attn_k", "attn_v", "attn_output"] as const).map((role) => matrix(8, 8, { role })),
+  vector(8, "ffn_norm"),
+  matrix(2 * FEED_FORWARD, 8, {
+    role: "ffn_gate_up",
+    sources: ["gate.weight", "up.weight"],
+    sourceTypes: ["f32", "f32"],
+  }),
+  matrix(8, FEED_FORWARD, { role: "ffn_down" }),
+];
 
 /** Write `root/name` with two layers; every byte of its files follows from its position. */
 export function makeCache(
@@ -70,24 +84,22 @@ export function makeCache(
       vocabulary: 10,
       normEpsilon: 1e-5,
       rope: { dimensions: 4, base: 10000, positionScale: 1 },
-      layers: [1, 2].map(() => ({ heads: 2, kvHeads: 2, feedForward: 16, rope: true })),
+      layers: [1, 2].map(() => ({ heads: 2, kvHeads: 2, feedForward: FEED_FORWARD, rope: true })),
       tiedOutput: true,
     },
     dtype: "f32",
     compression: "none",
     tokenizer: { name: TOKENIZER, bytes: tokenizer.length, crc32: crc32(tokenizer) },
     embedding: makeFile(folder, EMBEDDING, [matrix(10, 8, { role: "token_embd" })]),
-    layers: [0, 1].map((layer) =>
-      makeFile(folder, layerFileName(layer), [vector(8), matrix(300, 1000), matrix(8, 8)]),
-    ),
-    output: makeFile(folder, OUTPUT, [vector(8)]),
+    layers: [0, 1].map((layer) => makeFile(folder, layerFileName(layer), LAYER)),
+    output: makeFile(folder, OUTPUT, [vector(8, "output_norm")]),
     timing: {},
   };
   writeManifest(folder, manifest);
   return { folder, manifest };
 }
 
-function makeFile(folder: string, name: string, tensors: StoredTensor[]): StoredFile {
+function makeFile(folder: string, name: string, tensors: readonly StoredTensor[]): StoredFile {
   const layout = layoutChunks(tensors);
   const bytes = layout.reduce((sum, chunk) => sum + chunk.bytes, 0);
   const content = Uint8Array.from({ length: bytes }, (_, i) => (i * 7 + (i >> 8)) & 255);

@@ -3,7 +3,10 @@ import type { Architecture } from "../architecture.ts";
 import { llama } from "./llama.ts";
 import { smollm3 } from "./smollm3.ts";
 
-const ARCHITECTURES = new Map([llama, smollm3].map((architecture) => [architecture.name, architecture]));
+/** By name. */
+export const ARCHITECTURES = new Map(
+  [llama, smollm3].map((architecture) => [architecture.name, architecture]),
+);
 
 /** The architecture of that name; error `unsupported` for any other. */
 export function findArchitecture(name: string, path: string): Architecture {
