@@ -1,6 +1,7 @@
 // @ts-check
 /** The build: TypeScript by tsc, the kernels by AssemblyScript. Both go to dist/. */
 import { spawnSync } from "node:child_process";
+import { chmodSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -17,6 +18,8 @@ function run(...command) {
 }
 
 run(tsc, "-p", "tsconfig.build.json");
+// The command, for `npx sluice` in the checkout: npm links it, but a build makes it anew.
+chmodSync(join(root, "dist/cli/main.js"), 0o755);
 /**
  * @param {string} entry
  * @param {string} out
