@@ -38,3 +38,17 @@ export function largerMagnitudes(largest: v128, halves: v128): v128 {
 export function areFinite(magnitudes: v128): bool {
   return !v128.any_true(i16x8.ge_u(magnitudes, i16x8.splat(0x7c00)));
 }
+
+/** As `halvesToFloats` for those that are positive (or zero) and finite. */
+// @ts-expect-error: decorators of AssemblyScript
+@inline
+export function positiveHalvesToFloats(halves: v128): v128 {
+  return f32x4.mul(i32x4.shl(i32x4.extend_low_i16x8_u(halves), 13), f32x4.splat(5.192296858534828e33));
+}
+
+/** Whether they are, of the largest of them as unsigned integers. */
+// @ts-expect-error: decorators of AssemblyScript
+@inline
+export function arePositive(largest: v128): bool {
+  return !v128.any_true(i16x8.ge_u(largest, i16x8.splat(0x7c00)));
+}

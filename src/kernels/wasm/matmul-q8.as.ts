@@ -5,7 +5,7 @@
  * gives two sums of two products for each row; over a block of 32 columns these add up in int32 without loss
  * (32 × 127 × 32767 < 2^27), and then take the scales of block and row.
  */
-import { anyHalvesToFloats } from "./half.as";
+import { anyHalvesToFloats, arePositive, positiveHalvesToFloats } from "./half.as";
 import { BLOCK, Q8_BLOCK_BYTES, Q8_QUADS_BYTES, ROW_BLOCK } from "./layout.as";
 
 /**
@@ -18,7 +18,9 @@ import { BLOCK, Q8_BLOCK_BYTES, Q8_QUADS_BYTES, ROW_BLOCK } from "./layout.as";
 export function matvecQ8(panels: usize, count: i32, columns: i32, q: usize, scales: usize, y: usize): void {
   const panelBytes = <usize>(columns / BLOCK) * Q8_BLOCK_BYTES;
   for (const end = panels + <usize>count * panelBytes; panels < end; panels += panelBytes, y += 16)
-    onePanelOneRow(panels, panelBytes, q, scales, y);
+    // Other scales are too rare to be looked for in each block.
+    if (!onePanelOneRow(false, panels, panelBytes, q, scales, y))
+      onePanelOneRow(true, panels, panelBytes, q, scales, y);
 }
 
 /**
@@ -57,20 +59,6 @@ export function matmulQ8(
   }
 }
 
-/** Products of rows 0 and 1 of a quad with four columns of x (twice over in a vector): two int32 for each row. */
-// @ts-expect-error: decorators of AssemblyScript
-@inline
-function rows01(w: usize, x: v128): v128 {
-  return i32x4.dot_i16x8_s(v128.load8x8_s(w), x);
-}
-
-/** The same for rows 2 and 3. */
-// @ts-expect-error: decorators of AssemblyScript
-@inline
-function rows23(w: usize, x: v128): v128 {
-  return i32x4.dot_i16x8_s(v128.load8x8_s(w, 8), x);
-}
-
 /** Add up the pairs: one float32 for each of the four rows. */
 // @ts-expect-error: decorators of AssemblyScript
 @inline
@@ -80,41 +68,44 @@ export function sumPairs(a: v128, b: v128): v128 {
   return f32x4.convert_i32x4_s(i32x4.add(even, odd));
 }
 
+/**
+ * Returns whether all scales are positive and finite, as they are in every sane file; without that the result is right
+ * only with `anyScales`.
+ *
+ * Two quads at a time, not all eight: then everything stays in registers.
+ */
 // @ts-expect-error: decorators of AssemblyScript
 @inline
-function onePanelOneRow(w: usize, panelBytes: usize, q: usize, scales: usize, y: usize): void {
+function onePanelOneRow(
+  anyScales: bool,
+  w: usize,
+  panelBytes: usize,
+  q: usize,
+  scales: usize,
+  y: usize,
+): bool {
   let sum = f32x4.splat(0);
-  for (const end = w + panelBytes; w < end; w += Q8_BLOCK_BYTES) {
-    let x = v128.load64_splat(q);
-    let a = rows01(w, x);
-    let b = rows23(w, x);
-    x = v128.load64_splat(q, 8);
-    a = i32x4.add(a, rows01(w + 16, x));
-    b = i32x4.add(b, rows23(w + 16, x));
-    x = v128.load64_splat(q, 16);
-    a = i32x4.add(a, rows01(w + 32, x));
-    b = i32x4.add(b, rows23(w + 32, x));
-    x = v128.load64_splat(q, 24);
-    a = i32x4.add(a, rows01(w + 48, x));
-    b = i32x4.add(b, rows23(w + 48, x));
-    x = v128.load64_splat(q, 32);
-    a = i32x4.add(a, rows01(w + 64, x));
-    b = i32x4.add(b, rows23(w + 64, x));
-    x = v128.load64_splat(q, 40);
-    a = i32x4.add(a, rows01(w + 80, x));
-    b = i32x4.add(b, rows23(w + 80, x));
-    x = v128.load64_splat(q, 48);
-    a = i32x4.add(a, rows01(w + 96, x));
-    b = i32x4.add(b, rows23(w + 96, x));
-    x = v128.load64_splat(q, 56);
-    a = i32x4.add(a, rows01(w + 112, x));
-    b = i32x4.add(b, rows23(w + 112, x));
-    const scale = f32x4.mul(anyHalvesToFloats(v128.load64_zero(w, Q8_QUADS_BYTES)), v128.load32_splat(scales));
-    sum = f32x4.add(sum, f32x4.mul(sumPairs(a, b), scale));
-    q += 64;
+  let largest = sum;
+  for (const end = w + panelBytes; w < end; ) {
+    let a = i32x4.splat(0);
+    let b = a;
+    for (const quads = w + Q8_QUADS_BYTES; w < quads; w += 32, q += 16) {
+      let x = v128.load64_splat(q);
+      a = i32x4.add(a, i32x4.dot_i16x8_s(v128.load8x8_s(w), x));
+      b = i32x4.add(b, i32x4.dot_i16x8_s(v128.load8x8_s(w, 8), x));
+      x = v128.load64_splat(q + 8);
+      a = i32x4.add(a, i32x4.dot_i16x8_s(v128.load8x8_s(w + 16), x));
+      b = i32x4.add(b, i32x4.dot_i16x8_s(v128.load8x8_s(w + 16, 8), x));
+    }
+    const halves = v128.load64_zero(w);
+    largest = i16x8.max_u(largest, halves);
+    const scale = anyScales ? anyHalvesToFloats(halves) : positiveHalvesToFloats(halves);
+    sum = f32x4.add(sum, f32x4.mul(sumPairs(a, b), f32x4.mul(scale, v128.load32_splat(scales))));
+    w += Q8_BLOCK_BYTES - Q8_QUADS_BYTES;
     scales += 4;
   }
   v128.store(y, sum);
+  return arePositive(largest);
 }
 
 function onePanelFourRows(w: usize, panelBytes: usize, q: usize, scales: usize, y: usize, yBytes: usize): void {
