@@ -46,15 +46,14 @@ export function matmulQ8(
     const end = min(first + ROW_BLOCK, rows);
     for (let panel = 0; panel < count; panel++) {
       const w = panels + <usize>panel * panelBytes;
-      for (let row = first; row < end; row += 4)
-        onePanelFourRows(
-          w,
-          panelBytes,
-          q + <usize>row * <usize>columns * 2,
-          scales + <usize>row * blocks * 4,
-          y + <usize>panel * 16 + <usize>row * yBytes,
-          yBytes,
-        );
+      const positive = hasPositiveScales(w, panelBytes);
+      for (let row = first; row < end; row += 4) {
+        const from = q + <usize>row * <usize>columns * 2;
+        const rowScales = scales + <usize>row * blocks * 4;
+        const to = y + <usize>panel * 16 + <usize>row * yBytes;
+        if (positive) onePanelFourRows(false, w, panelBytes, from, rowScales, to, yBytes);
+        else onePanelFourRows(true, w, panelBytes, from, rowScales, to, yBytes);
+      }
     }
   }
 }
@@ -108,7 +107,25 @@ function onePanelOneRow(
   return arePositive(largest);
 }
 
-function onePanelFourRows(w: usize, panelBytes: usize, q: usize, scales: usize, y: usize, yBytes: usize): void {
+/** Whether all scales of a panel are positive (or zero) and finite. */
+export function hasPositiveScales(w: usize, panelBytes: usize): bool {
+  let largest = i16x8.splat(0);
+  for (const end = w + panelBytes; w < end; w += Q8_BLOCK_BYTES)
+    largest = i16x8.max_u(largest, v128.load64_zero(w, Q8_QUADS_BYTES));
+  return arePositive(largest);
+}
+
+// @ts-expect-error: decorators of AssemblyScript
+@inline
+function onePanelFourRows(
+  anyScales: bool,
+  w: usize,
+  panelBytes: usize,
+  q: usize,
+  scales: usize,
+  y: usize,
+  yBytes: usize,
+): void {
   let sum0 = f32x4.splat(0);
   let sum1 = sum0;
   let sum2 = sum0;
@@ -138,7 +155,8 @@ function onePanelFourRows(w: usize, panelBytes: usize, q: usize, scales: usize, 
       a3 = i32x4.add(a3, i32x4.dot_i16x8_s(upper, x));
       b3 = i32x4.add(b3, i32x4.dot_i16x8_s(lower, x));
     }
-    const scale = anyHalvesToFloats(v128.load64_zero(w));
+    const halves = v128.load64_zero(w);
+    const scale = anyScales ? anyHalvesToFloats(halves) : positiveHalvesToFloats(halves);
     sum0 = f32x4.add(sum0, f32x4.mul(sumPairs(a0, b0), f32x4.mul(scale, v128.load32_splat(scales))));
     sum1 = f32x4.add(sum1, f32x4.mul(sumPairs(a1, b1), f32x4.mul(scale, v128.load32_splat(scales, 4))));
     sum2 = f32x4.add(sum2, f32x4.mul(sumPairs(a2, b2), f32x4.mul(scale, v128.load32_splat(scales, 8))));
