@@ -3,17 +3,18 @@
  * sluice and llama.cpp on the same model file, in turn, in the same memory cgroup, from a cold page cache.
  *
  *     npm run build && (cd test/oracle && npm ci)
- *     sudo node scripts/bench-peers.mjs MODEL.gguf [--dtype q8] [--runs 3] [--cases decode-1500M,…]
+ *     sudo node scripts/bench-peers.mjs MODEL.gguf [--dtype q8] [--runs 3] [--cases decode-1500M,…] [--read-ahead 128]
  *
  * Prints each case's medians and the ratio of sluice to llama.cpp. Needs root on Linux: for cgroups, and to drop the
- * page cache. The model is unpacked into `cache/` first.
+ * page cache. The model is unpacked into `cache/` first. What llama.cpp reads from disk it reads by page faults, at a
+ * speed that depends on how far the system reads ahead: 128 KB is what Linux does by itself (`--read-ahead` sets it
+ * for the time of the measurement).
  */
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, rmdirSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
 import { unpack } from "../dist/index.js";
+import { measure, median, nodeVersion, readAhead, setReadAhead } from "./bench-peers/measure.mjs";
 
 const root = join(import.meta.dirname, "..");
 
@@ -46,15 +47,17 @@ const { values, positionals } = parseArgs({
     cases: { type: "string" },
     "cache-dir": { type: "string", default: join(root, "cache") },
     node: { type: "string", default: process.execPath },
+    "read-ahead": { type: "string" },
   },
 });
 const [model] = positionals;
 if (model === undefined || process.platform !== "linux" || process.getuid?.() !== 0) {
   console.error(
-    "usage (Linux, root): node scripts/bench-peers.mjs MODEL.gguf [--dtype q8] [--runs 3] [--cases a,b]",
+    "usage (Linux, root): node scripts/bench-peers.mjs MODEL.gguf [--dtype q8] [--runs 3] [--cases a,b] [--read-ahead KB]",
   );
   process.exit(2);
 }
+if (values["read-ahead"] !== undefined) setReadAhead(model, values["read-ahead"]);
 const threads = String(availableParallelism());
 const dtype = /** @type {import("../dist/index.js").Dtype} */ (values.dtype);
 const { folder } = await unpack(model, { root: values["cache-dir"], dtype });
@@ -62,7 +65,9 @@ const chosen = CASES.filter(
   ({ name }) => values.cases === undefined || values.cases.split(",").includes(name),
 );
 
-console.log(`${cpus()[0].model}, ${threads} threads, Node ${nodeVersion()}, ${model}, dtype ${dtype}\n`);
+console.log(
+  `${cpus()[0].model}, ${threads} threads, Node ${nodeVersion(values.node)}, read-ahead ${readAhead(model)} KB, ${basename(model)}, dtype ${dtype}\n`,
+);
 console.log("| case | llama.cpp tok/s | sluice tok/s | ratio | llama.cpp peak MB | sluice peak MB |");
 console.log("| --- | --- | --- | --- | --- | --- |");
 for (const test of chosen) {
@@ -71,10 +76,9 @@ for (const test of chosen) {
   /** @type {{ rate: number, peak: number }[]} */
   const ours = [];
   for (let run = 0; run < Number(values.runs); run++) {
-    theirs.push(measure(test, [join(root, "test/oracle/bench.mjs"), model], []));
-    ours.push(
-      measure(test, [join(root, "scripts/bench-peers/sluice.mjs"), folder], test.ram ? [test.ram] : []),
-    );
+    theirs.push(rate(test, [join(root, "test/oracle/bench.mjs"), model], []));
+    const ram = test.ram ? [test.ram] : [];
+    ours.push(rate(test, [join(root, "scripts/bench-peers/sluice.mjs"), join(root, "dist"), folder], ram));
   }
   const ratios = ours.map(({ rate }, i) => rate / theirs[i].rate);
   const cells = [
@@ -95,38 +99,8 @@ for (const test of chosen) {
  * @param {string[]} script
  * @param {string[]} more arguments
  */
-function measure({ limit, prompt, generate, warm }, script, more) {
-  const group = `/sys/fs/cgroup/memory/sluice-bench-${process.pid}`;
-  if (limit) {
-    if (!existsSync(group)) mkdirSync(group);
-    writeFileSync(join(group, "memory.limit_in_bytes"), limit);
-  }
-  spawnSync("sync");
-  if (!warm) writeFileSync("/proc/sys/vm/drop_caches", "3");
-  const enter = limit ? `echo $$ > ${group}/cgroup.procs && ` : "";
+function rate({ limit, prompt, generate, warm = false }, script, more) {
   const args = [...script, String(prompt), String(generate), threads, warm ? "warm" : "", ...more];
-  const { stdout, status, stderr } = spawnSync(
-    "bash",
-    ["-c", `${enter}exec "$@"`, "_", values.node, ...args],
-    {
-      encoding: "utf8",
-      env: { ...process.env, GLIBC_TUNABLES: "glibc.malloc.hugetlb=1" },
-      timeout: 600_000,
-    },
-  );
-  if (limit) rmdirSync(group);
-  if (status !== 0) throw new Error(`${args.join(" ")}: ${stderr}`);
-  const { prefillMs, decodeMs, peak } = JSON.parse(stdout.trim().split("\n").at(-1) ?? "");
-  const rate = generate === 0 ? (1000 * prompt) / prefillMs : 1000 / median(decodeMs);
-  return { rate, peak };
-}
-
-/** @param {number[]} values */
-function median(values) {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[sorted.length >> 1];
-}
-
-function nodeVersion() {
-  return spawnSync(values.node, ["--version"], { encoding: "utf8" }).stdout.trim();
+  const { prefillMs, decodeMs, peak } = measure({ limit, warm, node: values.node }, args);
+  return { rate: generate === 0 ? (1000 * prompt) / prefillMs : 1000 / median(decodeMs), peak };
 }

@@ -1,9 +1,12 @@
 // @ts-check
-/** sluice's speed on a cache, as one line of JSON: node sluice.mjs FOLDER PROMPT_TOKENS NEW_TOKENS THREADS [warm] [RAM] */
+/** sluice's speed on a cache, as one line of JSON: node sluice.mjs DIST FOLDER PROMPT NEW_TOKENS THREADS [warm] [RAM] */
 import { readFileSync } from "node:fs";
-import { Model } from "../../dist/index.js";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 
-const [folder, promptTokens, newTokens, threads, warm, ram] = process.argv.slice(2);
+const [dist, folder, promptTokens, newTokens, threads, warm, ram] = process.argv.slice(2);
+/** @type {typeof import("../../dist/index.js")} */
+const { Model } = await import(pathToFileURL(join(dist, "index.js")).href);
 const start = performance.now();
 const model = await Model.open(folder, {
   threads: Number(threads),

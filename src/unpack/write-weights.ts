@@ -41,7 +41,8 @@ export async function writeWeights(
   const start = performance.now();
   const path = join(folder, planned.name);
   const maker = new ChunkMaker(gguf, planned.tensors);
-  const writer = await BackgroundWriter.create(path + PARTIAL);
+  const longest = Math.max(...planned.chunks.map((chunk) => chunk.bytes));
+  const writer = await BackgroundWriter.create(path + PARTIAL, longest);
   try {
     const chunks = await writeChunks(writer, maker, planned, options);
     await writer.finish();
@@ -68,24 +69,23 @@ async function writeChunks(
   { chunks, compressible }: PlannedFile,
   { compress, signal, onBytes }: WriteOptions,
 ): Promise<StoredChunk[]> {
-  const longest = Math.max(...chunks.map((chunk) => chunk.bytes));
-  // One is written while the other is filled.
-  const buffers = [new Uint8Array(longest), new Uint8Array(longest)];
-  const scratch = compress && compressible ? new Uint8Array(longest) : undefined;
+  let scratch: Uint8Array | undefined;
   const stored: StoredChunk[] = [];
   let offset = 0;
   let made = 0;
-  for (const [index, chunk] of chunks.entries()) {
+  for (const chunk of chunks) {
     throwIfAborted(signal);
-    const buffer = buffers[index % 2].subarray(0, chunk.bytes);
-    maker.fill(chunk, buffer);
+    const buffer = await writer.take();
+    const bytes = buffer.subarray(0, chunk.bytes);
+    maker.fill(chunk, bytes);
     const start = performance.now();
-    const length = scratch ? compressInPlace(buffer, scratch) : chunk.bytes;
-    const bytes = buffer.subarray(0, alignUp(length));
-    stored.push({ offset, stored: length, crc32: crc32(bytes) });
+    if (compress && compressible) scratch ??= new Uint8Array(buffer.length);
+    const length = scratch ? compressInPlace(bytes, scratch) : chunk.bytes;
+    const storedBytes = alignUp(length);
+    stored.push({ offset, stored: length, crc32: crc32(bytes.subarray(0, storedBytes)) });
     maker.time.encodeMs += performance.now() - start;
-    await writer.append(bytes);
-    offset += bytes.length;
+    writer.append(buffer, storedBytes);
+    offset += storedBytes;
     made += chunk.bytes;
     onBytes(made);
   }

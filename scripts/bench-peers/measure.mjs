@@ -1,0 +1,83 @@
+// @ts-check
+/** Running one measurement in a memory cgroup of its own, from a cold page cache. Linux, root. */
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/**
+ * @typedef {object} Circumstances
+ * @property {string} limit of the cgroup, "" for none
+ * @property {boolean} [warm] leave the page cache as it is
+ * @property {boolean} [hugePages] for the ring; default: yes
+ * @property {string} node to run it with
+ */
+
+/**
+ * Run a script that prints a line of JSON at its end.
+ *
+ * @param {Circumstances} circumstances
+ * @param {string[]} args the script and its arguments
+ */
+export function measure({ limit, warm, hugePages = true, node }, args) {
+  const group = `/sys/fs/cgroup/memory/sluice-bench-${process.pid}`;
+  if (limit) {
+    if (!existsSync(group)) mkdirSync(group);
+    writeFileSync(join(group, "memory.limit_in_bytes"), limit);
+  }
+  spawnSync("sync");
+  if (!warm) writeFileSync("/proc/sys/vm/drop_caches", "3");
+  const enter = limit ? `echo $$ > ${group}/cgroup.procs && ` : "";
+  const env = { ...process.env };
+  if (hugePages) env["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1";
+  const { stdout, status, stderr } = spawnSync("bash", ["-c", `${enter}exec "$@"`, "_", node, ...args], {
+    encoding: "utf8",
+    env,
+    timeout: 600_000,
+  });
+  if (limit) rmdirSync(group);
+  if (status !== 0) throw new Error(`${args.join(" ")}: ${stderr}`);
+  return JSON.parse(stdout.trim().split("\n").at(-1) ?? "");
+}
+
+/** @param {readonly number[]} values */
+export function median(values) {
+  return values.toSorted((a, b) => a - b)[values.length >> 1];
+}
+
+/**
+ * How far the system reads ahead of page faults on the disk that a file is on, in KB.
+ *
+ * @param {string} path
+ */
+export function readAhead(path) {
+  const file = readAheadFile(path);
+  return file === undefined ? undefined : Number(readFileSync(file, "utf8"));
+}
+
+/**
+ * Set it until the process ends.
+ *
+ * @param {string} path
+ * @param {string} kilobytes
+ */
+export function setReadAhead(path, kilobytes) {
+  const file = readAheadFile(path);
+  if (file === undefined) throw new Error(`no read-ahead to be set for ${path}`);
+  const before = readFileSync(file, "utf8");
+  writeFileSync(file, kilobytes);
+  process.on("exit", () => writeFileSync(file, before));
+  for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
+}
+
+/** @param {string} path */
+function readAheadFile(path) {
+  const { dev } = statSync(path);
+  const [major, minor] = [Math.floor(dev / 256) & 0xfff, dev & 0xff];
+  const file = `/sys/dev/block/${major}:${minor}/queue/read_ahead_kb`;
+  return existsSync(file) ? file : undefined;
+}
+
+/** @param {string} node */
+export function nodeVersion(node) {
+  return spawnSync(node, ["--version"], { encoding: "utf8" }).stdout.trim();
+}
