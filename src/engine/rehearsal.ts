@@ -130,7 +130,7 @@ class Stage {
         homes: new Int8Array(plan.chunks.length),
         offsets,
         buffers: [],
-        loaded: new Uint8Array(new SharedArrayBuffer(plan.chunks.length)),
+        loaded: new Uint8Array(new SharedArrayBuffer(plan.chunks.length)).fill(1),
       },
       staging: 0,
       memory: arena.memory,

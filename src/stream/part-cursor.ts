@@ -19,8 +19,9 @@ export interface CursorOptions {
 /** A compute thread's way through the chunks of a sweep: hands out their parts, in order, as they arrive. */
 export class PartCursor {
   readonly #options: CursorOptions;
-  /** The ring, then the buffers of chunks that stay. */
-  readonly #sources: readonly Uint8Array[];
+  readonly #ring: Uint8Array;
+  /** The further buffers of chunks that stay. */
+  readonly #buffers: readonly Uint8Array[];
   readonly #engine: Uint8Array;
   /** Milliseconds that `next` has stood still, since the last `takeWait`. */
   #waitMs = 0;
@@ -30,13 +31,14 @@ export class PartCursor {
   /** Index of the chunk in hand in the plan, and of the part to hand out next. */
   #index = -1;
   #part = 0;
+  /** Whether the chunk in hand is where it stays. */
+  #inPlace = false;
 
   constructor(options: CursorOptions) {
     this.#options = options;
-    this.#sources = [options.ring.shared, ...options.residence.buffers].map(
-      (shared) => new Uint8Array(shared),
-    );
-    // What is staged lies where the memory began: a view stays good when the memory grows.
+    this.#ring = new Uint8Array(options.ring.shared);
+    this.#buffers = options.residence.buffers.map((shared) => new Uint8Array(shared));
+    // What is staged and what stays lies where the memory began: a view stays good when the memory grows.
     this.#engine = new Uint8Array(options.memory.buffer);
   }
 
@@ -47,17 +49,28 @@ export class PartCursor {
     return chunks[this.#index].parts[this.#part++];
   }
 
-  /** Address of some panels of the part that `next` gave last, until the next call of either. */
+  /**
+   * Address of some panels of the part that `next` gave last, until the next call of either. Every panel is asked for by
+   * some thread in every sweep: of a chunk that is to stay, each thread takes its share where it stays the first time.
+   */
   panels(first: number, count: number): Address {
     const { plan, ring, residence, staging } = this.#options;
     const part = plan.chunks[this.#index].parts[this.#part - 1];
     const home = residence.homes[this.#index];
     const from = part.offset + first * part.panelBytes;
-    if (home === 0) return residence.offsets[this.#index] + from;
-    const start = home < 0 ? slotOffset(ring, this.#streamed % ring.slots) : residence.offsets[this.#index];
-    const source = this.#sources[Math.max(0, home)];
-    this.#engine.set(source.subarray(start + from, start + from + count * part.panelBytes), staging);
-    return staging;
+    const stays = residence.offsets[this.#index] + from;
+    if (home === 0 && this.#inPlace) return stays;
+    const buffer = home > 0 ? this.#buffers[home - 1] : undefined;
+    const bytes = count * part.panelBytes;
+    const passing = slotOffset(ring, this.#streamed % ring.slots) + from;
+    const source =
+      buffer !== undefined && this.#inPlace
+        ? buffer.subarray(stays, stays + bytes)
+        : this.#ring.subarray(passing, passing + bytes);
+    if (!this.#inPlace) buffer?.set(source, stays);
+    const address = home === 0 ? stays : staging;
+    this.#engine.set(source, address);
+    return address;
   }
 
   /** The sweep ends here: the chunk in hand is done with, and the next one is the first of the plan. */
@@ -75,18 +88,20 @@ export class PartCursor {
 
   #advance(): void {
     if (this.#index >= 0) this.#release();
-    const { control } = this.#options;
+    const { control, residence } = this.#options;
     this.#chunk++;
     this.#index++;
     this.#part = 0;
-    if (control.isProduced(this.#chunk)) return;
-    const start = performance.now();
-    control.waitForChunk(this.#chunk);
-    this.#waitMs += performance.now() - start;
+    if (!control.isProduced(this.#chunk)) {
+      const start = performance.now();
+      control.waitForChunk(this.#chunk);
+      this.#waitMs += performance.now() - start;
+    }
+    this.#inPlace = residence.homes[this.#index] >= 0 && residence.loaded[this.#index] === 1;
   }
 
   #release(): void {
-    if (this.#options.residence.homes[this.#index] < 0) this.#streamed++;
+    if (!this.#inPlace) this.#streamed++;
     this.#options.control.consume(this.#options.thread);
   }
 }

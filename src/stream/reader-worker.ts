@@ -19,19 +19,17 @@ export interface ReaderData {
   readonly residence: Residence;
   /** Read past the page cache. */
   readonly direct: boolean;
-  readonly memory: WebAssembly.Memory;
   readonly threads: number;
   readonly control: SharedArrayBuffer;
   readonly times: SharedArrayBuffer;
   readonly stages: number;
 }
 
-const { plan, ring, residence, direct, memory, ...data } = workerData as ReaderData;
+const { plan, ring, residence, direct, ...data } = workerData as ReaderData;
 const control = new Control(data.threads, data.control);
 const times = new StageTimes(data.stages, data.times);
 const slots = new Uint8Array(ring.shared);
-const homes = [new Uint8Array(memory.buffer), ...residence.buffers.map((shared) => new Uint8Array(shared))];
-/** Behind the ring: what cannot be read straight to its place (compressed chunks, chunks that stay) arrives here. */
+/** Behind the ring: compressed chunks arrive here. */
 const arrivals = slots.subarray(slotOffset(ring, ring.slots), slotOffset(ring, ring.slots + 1));
 const port = parentPort!;
 
@@ -53,22 +51,18 @@ function readAll(): void {
  */
 function readSweeps(files: readonly number[]): never {
   const lastInSlot = new Float64Array(ring.slots);
+  /** Of each chunk that is to stay: the number under which it passed through the ring; -1: not yet. */
+  const passed = new Float64Array(plan.chunks.length).fill(-1);
   let number = 0;
   let streamed = 0;
   const bring = (sweep: number, index: number) => {
     if (control.stopped) throw new Stopped();
-    const chunk = plan.chunks[index];
-    const home = residence.homes[index];
-    if (home < 0) {
+    if (!isInPlace(index, passed)) {
       const slot = streamed % ring.slots;
       if (streamed++ >= ring.slots) control.waitForConsumed(lastInSlot[slot]);
       lastInSlot[slot] = number;
-      const start = slotOffset(ring, slot);
-      load(sweep, chunk, slots.subarray(start, start + chunk.bytes), files, true);
-    } else if (residence.loaded[index] === 0) {
-      const start = residence.offsets[index];
-      load(sweep, chunk, homes[home].subarray(start, start + chunk.bytes), files, false);
-      residence.loaded[index] = 1;
+      passed[index] = number;
+      load(sweep, plan.chunks[index], slotOffset(ring, slot), files);
     }
     control.produce();
     number++;
@@ -80,25 +74,25 @@ function readSweeps(files: readonly number[]): never {
   }
 }
 
-/** @param aligned whether the target can be read into directly */
-function load(
-  sweep: number,
-  chunk: ChunkRead,
-  target: Uint8Array,
-  files: readonly number[],
-  aligned: boolean,
-): void {
-  const start = performance.now();
+/** Whether a chunk is where it stays: all threads have taken their shares as it passed through the ring. */
+function isInPlace(index: number, passed: Float64Array): boolean {
+  if (residence.homes[index] < 0) return false;
+  if (residence.loaded[index] === 0) {
+    if (passed[index] < 0) return false;
+    control.waitForConsumed(passed[index]);
+    residence.loaded[index] = 1;
+  }
+  return true;
+}
+
+function load(sweep: number, chunk: ChunkRead, start: number, files: readonly number[]): void {
+  const begun = performance.now();
+  const target = slots.subarray(start, start + chunk.bytes);
   if (chunk.stored < chunk.bytes) {
     readFully(chunk, arrivals.subarray(0, alignUp(chunk.stored)), files);
     decompressChunk(arrivals.subarray(0, chunk.stored), target);
-  } else if (aligned) {
-    readFully(chunk, target, files);
-  } else {
-    readFully(chunk, arrivals.subarray(0, chunk.bytes), files);
-    target.set(arrivals.subarray(0, chunk.bytes));
-  }
-  times.addRead(sweep, chunk.stage, chunk.stored, performance.now() - start);
+  } else readFully(chunk, target, files);
+  times.addRead(sweep, chunk.stage, chunk.stored, performance.now() - begun);
 }
 
 function readFully(chunk: ChunkRead, target: Uint8Array, files: readonly number[]): void {

@@ -14,7 +14,7 @@ export interface Residence {
   /** For each chunk: its first byte there. */
   readonly offsets: Float64Array;
   readonly buffers: readonly SharedArrayBuffer[];
-  /** For each chunk: whether it has arrived (1). Set by the reader, once. */
+  /** For each chunk: whether it is there (1). Set by the reader, once, when it has passed through the ring. */
   readonly loaded: Uint8Array<SharedArrayBuffer>;
 }
 
