@@ -85,8 +85,8 @@ export function levelStrip(shares: readonly number[], columns: number, { levels 
 
 /** Numbers of layers above the cells of a strip, as many as there is room for; the last stage is the output. */
 export function stripNumbers(stages: number, columns: number): string {
-  const { used } = cellsOf(stages, columns);
-  const at = (stage: number) => Math.floor((stage * used) / stages + 0.001);
+  const { cell, used } = cellsOf(stages, columns);
+  const at = (stage: number) => (cell > 0 ? stage * cell : Math.ceil((stage * columns) / stages));
   const step = [1, 2, 5, 10, 20, 50, 100, 200, 500].find((every) => at(every) >= 4) ?? stages;
   let line = "";
   for (let layer = 0; layer < stages - 1; layer += step)
