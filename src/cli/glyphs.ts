@@ -50,9 +50,13 @@ function part(share: number, { parts, empty }: Glyphs): string {
   return filled > 0 ? parts[filled - 1] : empty;
 }
 
-/** How cells of a number of stages share a width: columns of each with the gap behind it, or several stages in one. */
+/**
+ * How cells of a number of stages share a width: columns of each, with the gap behind it. 0: there is not room for two
+ * columns each, and the strip goes through without cells.
+ */
 function cellsOf(stages: number, columns: number) {
-  const cell = Math.floor(columns / stages);
+  const room = Math.floor(columns / stages);
+  const cell = room < 2 ? 0 : room;
   const gap = cell >= 3 ? 1 : 0;
   return { cell, gap, used: cell > 0 ? stages * cell - gap : columns };
 }

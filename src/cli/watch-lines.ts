@@ -33,7 +33,7 @@ export function watchLines(state: WatchState, size: WindowSize, look: Look): str
   if (rows < 1 || columns < 2) return [];
   if (columns < LEAST_SIZE.columns || rows < LEAST_SIZE.rows) return smallWindow(state, size, look);
   const drawing = new Drawing(state, columns, look);
-  const roomy = rows >= 18;
+  const roomy = rows >= 24;
   const blank = roomy ? [""] : [];
   const above = [
     drawing.title(),
@@ -148,8 +148,7 @@ class Drawing {
     let line = "";
     for (const piece of this.#pieces()) {
       const longer = line === "" ? piece : `${line}${between}${piece}`;
-      if (textWidth(longer) > this.#columns) break;
-      line = longer;
+      if (line === "" || textWidth(longer) <= this.#columns) line = longer;
     }
     return this.#line([line]);
   }
@@ -176,7 +175,10 @@ class Drawing {
     const texts =
       source === "disk"
         ? [...(speed ? [`${rate} of ${speed}`] : []), rate]
-        : [...(speed ? [`${rate}, page cache (disk: ${speed})`] : []), `${rate}, page cache`, rate];
+        : [
+            ...(speed ? [`${rate} through the page cache (disk: ${speed})`] : []),
+            ...[`${rate} through the page cache`, `${rate}, page cache`, rate],
+          ];
     const full = Math.max(diskSpeed ?? 0, highestRate);
     return this.#meter("disk", full > 0 ? readRate / full : 0, "cyan", texts);
   }
@@ -235,20 +237,20 @@ function progressPieces(state: WatchState): string[] {
   }
   const limit = Number.isFinite(tokenLimit) ? `${tokens} of ${tokenLimit} tokens` : `${tokens} tokens`;
   const { secondsPerToken } = state;
-  const pace = secondsPerToken ? [paceText(secondsPerToken)] : [];
+  const [each, rate] = secondsPerToken ? paceTexts(secondsPerToken) : [];
   const left =
     secondsLeft !== undefined && Number.isFinite(secondsLeft)
       ? [`at most ${formatDuration(secondsLeft)} left`]
       : [];
-  return [limit, ...pace, ...left, time];
+  return [limit, ...(each ? [each] : []), ...left, ...(rate ? [rate] : []), time];
 }
 
-/** `1.21 s/token, 0.83 tokens/s` */
-export function paceText(secondsPerToken: number): string {
+/** `1.21 s/token` and `0.83 tokens/s` */
+export function paceTexts(secondsPerToken: number): [each: string, rate: string] {
   const digits = (value: number) => value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0);
   const each =
     secondsPerToken < 0.1 ? `${digits(secondsPerToken * 1000)} ms` : `${digits(secondsPerToken)} s`;
-  return `${each}/token, ${digits(1 / secondsPerToken)} tokens/s`;
+  return [`${each}/token`, `${digits(1 / secondsPerToken)} tokens/s`];
 }
 
 function percent(share: number): string {

@@ -22,7 +22,7 @@ import { type PromptFlags, promptSource, readPrompt } from "./prompt-source.ts";
 import { addPromptOptions } from "./run.ts";
 import { addTemplateOptions, type TemplateFlags } from "./template-options.ts";
 import { verdictLines } from "./verdict-view.ts";
-import { paceText } from "./watch-lines.ts";
+import { paceTexts } from "./watch-lines.ts";
 import type { WatchSubject } from "./watch-state.ts";
 import { WatchView } from "./watch-view.ts";
 import { withModel } from "./with-model.ts";
@@ -129,7 +129,7 @@ function look(model: Model, session: Session) {
   };
 }
 
-/** `57 tokens in 1:09 · 1.21 s/token, 0.83 tokens/s · 3.27 GB read for each · 65 % waiting · peak 171 MB` */
+/** `57 tokens in 1:09 · 1.21 s/token · 0.83 tokens/s · 3.27 GB read for each · 65 % waiting · peak 171 MB` */
 function summaryLine(model: Model, { ids, prefill, decode, stop }: GenerateResult, seconds: number): string {
   const { between } = glyphsFor(process.env);
   const stopped = stop === "abort" ? "stopped after " : "";
@@ -138,7 +138,7 @@ function summaryLine(model: Model, { ids, prefill, decode, stop }: GenerateResul
   ];
   if (decode.length > 0) {
     const { ms } = sumStages(decode);
-    pieces.push(paceText(ms / 1000 / decode.length));
+    pieces.push(...paceTexts(ms / 1000 / decode.length));
     pieces.push(`${formatBytes(model.memory().streamedBytes)} read for each`);
   }
   const { ms, embedding, layers, output } = sumStages([...prefill, ...decode]);

@@ -32,6 +32,7 @@ describe("a strip", () => {
   });
 
   it("shares columns where there are more stages than these", () => {
+    expect(strip(2, 4, 7, ascii)).toBe("###=...");
     expect(strip(40, 80, 10, ascii)).toBe("#####.....");
     expect(levelStrip([...Array(40).fill(1), ...Array(40).fill(0)], 10, ascii)).toBe("#####     ");
   });

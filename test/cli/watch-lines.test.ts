@@ -55,9 +55,9 @@ const STATES: Record<string, WatchState> = {
 
 /** Every width at a usual height, and every height that changes what is shown at some widths. */
 const SIZES = [
-  ...Array.from({ length: 130 }, (_, index) => [index + 1, 24]),
+  ...Array.from({ length: 130 }, (_, index) => [index + 1, 26]),
   ...[1, 2, 3, 39, 40, 80, 133].flatMap((columns) =>
-    [1, 2, 3, 9, 10, 11, 12, 13, 14, 17, 18, 19, 45].map((rows) => [columns, rows]),
+    [1, 2, 3, 9, 10, 11, 12, 13, 14, 23, 24, 25, 45].map((rows) => [columns, rows]),
   ),
 ];
 
@@ -106,7 +106,9 @@ describe("on a window of 100x30", () => {
 
   it("holds the disk against what was measured of it", () => {
     expect(line("disk")).toMatch(/^disk {5}█{31}.·+ 2\.41 GB\/s of 2\.73 GB\/s$/);
-    expect(line("disk", { source: "page cache" })).toMatch(/2\.41 GB\/s, page cache \(disk: 2\.73 GB\/s\)$/);
+    expect(line("disk", { source: "page cache" })).toMatch(
+      /2\.41 GB\/s through the page cache \(disk: 2\.73 GB\/s\)$/,
+    );
     expect(line("disk", { diskSpeed: undefined })).toMatch(/ 2\.41 GB\/s$/);
     expect(line("disk", { source: "memory" })).toMatch(/ all weights are in memory$/);
   });
@@ -116,8 +118,10 @@ describe("on a window of 100x30", () => {
     expect(line("memory")).toMatch(/ RSS 171 MB of 223 MB, weights 17\.8 MB, KV 4\.72 MB$/);
     expect(line("context")).toMatch(/ 356 of 65536 tokens$/);
     expect(line("57")).toBe(
-      '57 of 256 tokens · 1.21 s/token, 0.82 tokens/s · at most 4:01 left · 1:15 · last " cat"',
+      '57 of 256 tokens · 1.21 s/token · at most 4:01 left · 0.82 tokens/s · 1:15 · last " cat"',
     );
+    const narrow = watchLines(state(), { columns: 40, rows: 10 }, plain);
+    expect(narrow).toContain("57 of 256 tokens · 1.21 s/token · 1:15");
     const prompt = { phase: "prompt", promptDone: 128, tokens: 0, secondsLeft: 20 } as const;
     expect(line("prompt", prompt)).toBe("prompt: 128 of 300 tokens · 1:15 · 20 s left");
     expect(draw().at(-1)).toBe("q stops");
@@ -154,6 +158,6 @@ it("is in ASCII where the terminal has nothing else", () => {
 
 it("has one line for where there is no window", () => {
   expect(watchLine(state(), ascii)).toBe(
-    "57 of 256 tokens, 1.21 s/token, 0.82 tokens/s, at most 4:01 left, 1:15, 2.41 GB/s read, 65 % waiting, RSS 171 MB",
+    "57 of 256 tokens, 1.21 s/token, at most 4:01 left, 0.82 tokens/s, 1:15, 2.41 GB/s read, 65 % waiting, RSS 171 MB",
   );
 });

@@ -41,9 +41,9 @@ describe("watch, without a terminal", () => {
     expect(stderr).not.toContain("\x1b");
     const lines = stderr.trimEnd().split("\n");
     expect(lines[0]).toMatch(/^Tiny-SmolLM3-Chat · smollm3, 36 layers · f32 · \d+ threads?$/);
-    expect(lines.at(-2)).toMatch(/tokens · .*\/token, .* tokens\/s .* RSS \d+ MB {2}".*good day\."$/);
+    expect(lines.at(-2)).toMatch(/tokens · .*\/token · .* tokens\/s · .* RSS \d+ MB {2}".*good day\."$/);
     expect(lines.at(-1)).toMatch(
-      /^\d+ tokens in \d+ s · .*\/token, .* tokens\/s · 7\.6\d MB read for each · \d+ % waiting · peak \d+ MB$/,
+      /^\d+ tokens in \d+ s · .*\/token · .* tokens\/s · 7\.6\d MB read for each · \d+ % waiting · peak \d+ MB$/,
     );
   });
 
