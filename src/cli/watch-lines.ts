@@ -2,9 +2,9 @@
 import { formatBytes } from "../format-bytes.ts";
 import { bar, type Glyphs, levelStrip, strip, stripNumbers } from "./glyphs.ts";
 import { printable, printableLine } from "./printable.ts";
-import { formatDuration } from "./progress-bars.ts";
 import { textWidth } from "./text-width.ts";
 import type { WatchState } from "./watch-state.ts";
+import { percent, progressPieces } from "./watch-text.ts";
 import { cutText, wrapText } from "./wrap-text.ts";
 
 export interface WindowSize {
@@ -54,14 +54,6 @@ export function watchLines(state: WatchState, size: WindowSize, look: Look): str
 function smallWindow(state: WatchState, { columns, rows }: WindowSize, look: Look): string[] {
   const drawing = new Drawing(state, columns, look);
   return rows === 1 ? [drawing.tokens()] : [drawing.tokens(), ...drawing.text(rows - 1)];
-}
-
-/** What of a generation fits into one line: for where there is no window to draw in. */
-export function watchLine(state: WatchState, glyphs: Glyphs): string {
-  const { source, readRate, waiting, rssBytes } = state;
-  const reading = source === "memory" ? [] : [`${formatBytes(readRate)}/s read`];
-  const figures = [...reading, `${percent(waiting)} waiting`, `RSS ${formatBytes(rssBytes)}`];
-  return [...progressPieces(state), ...figures].join(glyphs.between);
 }
 
 const STYLES = { bold: 1, dim: 2, green: 32, yellow: 33, cyan: 36 } as const;
@@ -227,35 +219,6 @@ class Drawing {
 }
 
 type Style = keyof typeof STYLES | undefined;
-
-function progressPieces(state: WatchState): string[] {
-  const { phase, promptDone, promptTokens, tokens, tokenLimit, seconds, secondsLeft } = state;
-  const time = formatDuration(Math.floor(seconds));
-  if (phase === "prompt") {
-    const left = secondsLeft === undefined ? [] : [`${formatDuration(secondsLeft)} left`];
-    return [`prompt: ${promptDone} of ${promptTokens} tokens`, time, ...left];
-  }
-  const limit = Number.isFinite(tokenLimit) ? `${tokens} of ${tokenLimit} tokens` : `${tokens} tokens`;
-  const { secondsPerToken } = state;
-  const [each, rate] = secondsPerToken ? paceTexts(secondsPerToken) : [];
-  const left =
-    secondsLeft !== undefined && Number.isFinite(secondsLeft)
-      ? [`at most ${formatDuration(secondsLeft)} left`]
-      : [];
-  return [limit, ...(each ? [each] : []), ...left, ...(rate ? [rate] : []), time];
-}
-
-/** `1.21 s/token` and `0.83 tokens/s` */
-export function paceTexts(secondsPerToken: number): [each: string, rate: string] {
-  const digits = (value: number) => value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0);
-  const each =
-    secondsPerToken < 0.1 ? `${digits(secondsPerToken * 1000)} ms` : `${digits(secondsPerToken)} s`;
-  return [`${each}/token`, `${digits(1 / secondsPerToken)} tokens/s`];
-}
-
-function percent(share: number): string {
-  return `${Math.round(100 * share)} %`;
-}
 
 /**
  * The end of a text, long enough. Where it begins changes only now and then, at the start of a line if there is one:

@@ -7,7 +7,7 @@ export interface WatchSubject {
   /** One line: name, layers, dtype, threads. */
   readonly title: string;
   readonly stages: readonly StageLoad[];
-  /** Tokens of the prompt, the most that can be generated, and those that the context holds. */
+  /** Tokens of the prompt, the most that will be generated (Infinity: nobody knows), those that the context holds. */
   readonly promptTokens: number;
   readonly tokenLimit: number;
   readonly contextLength: number;
@@ -141,7 +141,10 @@ export class Watched {
 
   #secondsLeft(seconds: number, promptDone: number, perToken: number | undefined): number | undefined {
     const { promptTokens, tokenLimit } = this.#subject;
-    if (this.#tokens > 0) return perToken === undefined ? undefined : (tokenLimit - this.#tokens) * perToken;
+    if (this.#tokens > 0) {
+      const known = perToken !== undefined && Number.isFinite(tokenLimit);
+      return known ? (tokenLimit - this.#tokens) * perToken : undefined;
+    }
     if (promptDone === 0 || seconds * 1000 < LEAST_MS) return undefined;
     return (seconds * (promptTokens - promptDone)) / promptDone;
   }

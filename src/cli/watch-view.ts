@@ -6,8 +6,9 @@ import { note, textFor } from "./note.ts";
 import { printableLine } from "./printable.ts";
 import { Screen } from "./screen.ts";
 import { canHearKeys, listenForKeys } from "./terminal-keys.ts";
-import { LEAST_SIZE, type Look, watchLine, watchLines } from "./watch-lines.ts";
+import { LEAST_SIZE, type Look, watchLines } from "./watch-lines.ts";
 import { type Sample, Watched, type WatchSubject } from "./watch-state.ts";
+import { watchLine } from "./watch-text.ts";
 
 /** Milliseconds between two looks at the threads, two drawings, and two plain lines. */
 const LOOK_MS = 50;

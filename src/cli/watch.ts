@@ -22,8 +22,8 @@ import { type PromptFlags, promptSource, readPrompt } from "./prompt-source.ts";
 import { addPromptOptions } from "./run.ts";
 import { addTemplateOptions, type TemplateFlags } from "./template-options.ts";
 import { verdictLines } from "./verdict-view.ts";
-import { paceTexts } from "./watch-lines.ts";
 import type { WatchSubject } from "./watch-state.ts";
+import { paceTexts } from "./watch-text.ts";
 import { WatchView } from "./watch-view.ts";
 import { withModel } from "./with-model.ts";
 
@@ -112,7 +112,7 @@ function subjectOf(model: Model, promptTokens: number, predict: number): WatchSu
     title: parts.join(between),
     stages: model.progress.stages,
     promptTokens,
-    tokenLimit: Math.min(predict >= 0 ? predict : Infinity, contextLength - promptTokens + 1),
+    tokenLimit: predict >= 0 ? Math.min(predict, contextLength - promptTokens + 1) : Infinity,
     contextLength,
     weightBytes: ringBytes + residentBytes,
     overheadBytes: OVERHEAD_BYTES,

@@ -2,8 +2,9 @@ import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 import { glyphsFor } from "../../src/cli/glyphs.ts";
 import { textWidth } from "../../src/cli/text-width.ts";
-import { type Look, watchLine, watchLines } from "../../src/cli/watch-lines.ts";
+import { type Look, watchLines } from "../../src/cli/watch-lines.ts";
 import type { WatchState } from "../../src/cli/watch-state.ts";
+import { watchLine } from "../../src/cli/watch-text.ts";
 
 const unicode = glyphsFor({ LANG: "C.UTF-8" }, "linux");
 const ascii = glyphsFor({}, "linux");
@@ -50,6 +51,7 @@ const STATES: Record<string, WatchState> = {
     stages: Array.from({ length: 127 }, () => ({ bytes: 10, residentBytes: 10 })),
   }),
   "one layer": state({ stages: Array.from({ length: 2 }, () => ({ bytes: 10, residentBytes: 5 })) }),
+  "without a limit": state({ tokenLimit: Infinity, secondsLeft: undefined }),
   "beyond its budget": state({ source: "page cache", rssBytes: 9e9, waiting: 1, secondsLeft: 1e7 }),
 };
 
@@ -120,6 +122,8 @@ describe("on a window of 100x30", () => {
     expect(line("57")).toBe(
       '57 of 256 tokens · 1.21 s/token · at most 4:01 left · 0.82 tokens/s · 1:15 · last " cat"',
     );
+    const open = { tokenLimit: Infinity, secondsLeft: undefined };
+    expect(line("57", open)).toBe('57 tokens · 1.21 s/token · 0.82 tokens/s · 1:15 · last " cat"');
     const narrow = watchLines(state(), { columns: 40, rows: 10 }, plain);
     expect(narrow).toContain("57 of 256 tokens · 1.21 s/token · 1:15");
     const prompt = { phase: "prompt", promptDone: 128, tokens: 0, secondsLeft: 20 } as const;

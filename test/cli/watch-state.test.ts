@@ -65,3 +65,11 @@ it("counts tokens, and takes their time from the last ones", () => {
     text: `One${" and".repeat(10)}${" more".repeat(8)}`,
   });
 });
+
+it("does not guess when an answer without a limit will end", () => {
+  const watched = new Watched({ ...subject, tokenLimit: Infinity }, 0);
+  watched.onToken("One", 1000);
+  watched.onToken(" two", 2000);
+  watched.look(sample(2000));
+  expect(watched.state()).toMatchObject({ secondsPerToken: 1, secondsLeft: undefined });
+});
