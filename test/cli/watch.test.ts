@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters as plain } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { makeModel, PRESETS } from "../../scripts/synthetic/model.mjs";
 import { textWidth } from "../../src/cli/text-width.ts";
 import { environment, MAIN, MODEL, sluice } from "./spawn.ts";
 
@@ -12,24 +13,16 @@ const folder = mkdtempSync(join(tmpdir(), "sluice-watch-"));
 const env = { SLUICE_CACHE_DIR: join(folder, "cache"), LANG: "C.UTF-8" };
 const GREEDY = ["--temp", "0"];
 const STORY = ["-p", "Tell me a short story about a cat."];
-/** Goes on for as long as the context lasts: time to do something to it. */
-const ENDLESS = [
-  "-p",
-  "1 2 3 4 5 6 7",
-  "--no-template",
-  "--temp",
-  "1.5",
-  "--min-p",
-  "0",
-  "--top-p",
-  "1",
-  "-s",
-  "3",
-];
+/** Nonsense that goes on until somebody stops it. */
+const nonsense = join(folder, "nonsense.gguf");
+const ENDLESS = [nonsense, "-p", "1 2 3 4", "--no-template", ...GREEDY];
 
 beforeAll(async () => {
-  const { code, stderr } = await sluice(["run", MODEL, "-p", "Hello!", "-n", "1"], { env });
-  expect(code, stderr).toBe(0);
+  makeModel(nonsense, { ...PRESETS["tiny"], context: 200_000 });
+  for (const model of [MODEL, nonsense]) {
+    const { code, stderr } = await sluice(["unpack", model], { env });
+    expect(code, stderr).toBe(0);
+  }
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -143,7 +136,7 @@ describe.runIf(python)("watch, on a terminal", () => {
       { wait: CLEAR, size: [40, 140] },
       { wait: "\x1b[40;1H", send: "q" },
     ];
-    const { code, inside } = terminal([MODEL, ...ENDLESS], { steps });
+    const { code, inside } = terminal(ENDLESS, { steps });
     expect(code).toBe(0);
     const sizes = [100, 60, 20, 140];
     const windows = inside.split(CLEAR).slice(-4);
@@ -156,21 +149,21 @@ describe.runIf(python)("watch, on a terminal", () => {
     ["q", 0],
     ["\x03", 130],
   ])("stops at %j with %i, and keeps what there is", (key, exit) => {
-    const { code, after } = terminal([MODEL, ...ENDLESS], { steps: [{ wait: "tokens/s", send: key }] });
+    const { code, after } = terminal(ENDLESS, { steps: [{ wait: "tokens/s", send: key }] });
     expect(code).toBe(exit);
     expect(after).toMatch(/\r\nstopped after \d+ tokens in .*\r\n$/);
   });
 
   it("leaves the terminal as it was at SIGTERM", () => {
     const steps = [{ wait: "tokens/s" }];
-    const { code, after } = terminal([MODEL, ...ENDLESS], { steps, signal: constants.signals.SIGTERM });
+    const { code, after } = terminal(ENDLESS, { steps, signal: constants.signals.SIGTERM });
     expect(code).toBe(128 + constants.signals.SIGTERM);
     expect(after).toContain("stopped after");
   });
 
   it("goes when the terminal is hung up", () => {
     const steps = [{ wait: "tokens/s" }];
-    const { code, output } = terminal([MODEL, ...ENDLESS], { steps, signal: constants.signals.SIGHUP });
+    const { code, output } = terminal(ENDLESS, { steps, signal: constants.signals.SIGHUP });
     expect(code).toBe(-constants.signals.SIGHUP);
     expect(output).toContain(LEAVE);
   });
