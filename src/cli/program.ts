@@ -23,6 +23,12 @@ const COMMANDS: readonly {
     load: async () => (await import("./chat.ts")).chatCommand(),
   },
   {
+    name: "watch",
+    usage: "[model]",
+    summary: "generate one answer, and see layers, disk and memory at work",
+    load: async () => (await import("./watch.ts")).watchCommand(),
+  },
+  {
     name: "unpack",
     usage: "<model>",
     summary: "unpack a model into the cache, once",

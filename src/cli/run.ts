@@ -28,9 +28,9 @@ type RunFlags = PromptFlags &
     readonly verbose?: boolean;
   };
 
-export function runCommand(): Command {
-  const command = new Command("run")
-    .description("Generate one answer. It goes to stdout as it comes, everything else to stderr.")
+/** Model and prompt: what is to be answered, and by whom. */
+export function addPromptOptions(command: Command): Command {
+  return command
     .argument("[model]", "GGUF file, or the folder of an unpacked model")
     .option("-m, --model <file>", "GGUF file, as an option")
     .option("-p, --prompt <text>", "prompt; - reads it from stdin")
@@ -39,6 +39,14 @@ export function runCommand(): Command {
     .option("--system <text>", "system message")
     .option("--no-template", "no chat: the model continues the text")
     .option("--show-template", "print what the model gets to read, on stderr");
+}
+
+export function runCommand(): Command {
+  const command = addPromptOptions(
+    new Command("run").description(
+      "Generate one answer. It goes to stdout as it comes, everything else to stderr.",
+    ),
+  );
   const logprobs = new Option("--logprobs <n>", "with --json: each token's log-probability, and the n best");
   addGenerationOptions(command)
     .addOption(logprobs.argParser(wholeNumber(0)))

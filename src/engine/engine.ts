@@ -12,6 +12,7 @@ import { planResidence, residentBytes } from "../stream/residence.ts";
 import { createRing } from "../stream/ring.ts";
 import { RowReader } from "../stream/row-reader.ts";
 import { StageTimes } from "../stream/stage-times.ts";
+import { StreamProgress } from "../stream/stream-progress.ts";
 import { planSweep } from "../stream/sweep-plan.ts";
 import type { StageTiming, SweepTiming } from "../timing/types.ts";
 import { Arena, MEMORY_BYTES } from "./arena.ts";
@@ -84,6 +85,8 @@ export class Engine {
   readonly direct: boolean;
   readonly threads: number;
   readonly kvType: KvType;
+  /** Where the threads are, for whoever watches them. */
+  readonly progress: StreamProgress;
   /** Sweeps since the workers were started. */
   #sweeps = 0;
   /** The sweep that was asked for last: sweeps wait for each other. */
@@ -128,6 +131,7 @@ export class Engine {
     this.direct = !cacheable && prefersDirect(dirname(folder), ring, streamed);
 
     this.#control = new Control(threads);
+    this.progress = new StreamProgress(plan, residence, this.#control);
     this.#times = new StageTimes(stages);
     this.#embedding = new RowReader(folder, manifest.embedding);
     this.#frequencies = ropeFrequencies(model.rope);
@@ -197,6 +201,7 @@ export class Engine {
       signal?.addEventListener("abort", abort);
       if (!this.#workers.running) await this.#workers.start(() => this.#reset());
       throwIfAborted(signal);
+      this.progress.begin(asked);
       this.#control.postJob(this.#sweeps, rows.length, asked);
       await this.#workers.done();
       const stages = this.#times.take(this.#sweeps++);
@@ -221,6 +226,7 @@ export class Engine {
   }
 
   #reset(): void {
+    this.progress.reset();
     this.#control.reset();
     this.#times.reset();
     this.#sweeps = 0;

@@ -115,6 +115,11 @@ export class Model {
     return this.#engine;
   }
 
+  /** Where the sweep at work is, at any moment: to be looked at while a session generates. */
+  get progress(): Pick<Engine["progress"], "stages" | "position"> {
+    return this.#engine.progress;
+  }
+
   async close(): Promise<void> {
     await this.#engine.close();
   }

@@ -100,6 +100,15 @@ export class Control {
     this.#advance(CONSUMED + thread * LINE);
   }
 
+  /** Chunks, over all sweeps, that the reader has come past, and that compute thread 0 is done with: they wrap. */
+  get produced(): number {
+    return Atomics.load(this.#words, PRODUCED);
+  }
+
+  get consumed(): number {
+    return Atomics.load(this.#words, CONSUMED);
+  }
+
   get stage(): number {
     return Atomics.load(this.#words, STAGE);
   }

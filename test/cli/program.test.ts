@@ -48,7 +48,7 @@ describe("help", () => {
     expect(await parse(["help", name])).toEqual(help);
   });
 
-  it.each(["unpack", "inspect", "tokenize", "render", "cache", "demo"])("loads %s", async (name) => {
+  it.each(["watch", "unpack", "inspect", "tokenize", "render", "cache", "demo"])("loads %s", async (name) => {
     const { code, stdout } = await parse([name, "--help"]);
     expect(code).toBe(0);
     expect(stdout).toMatch(new RegExp(`^Usage: sluice ${name}`));

@@ -1,8 +1,9 @@
 """Runs a command on a pseudo terminal, as a user would.
 
 Argument: JSON {"argv": [...], "steps": [{"wait": text, "send": text}, ...], "timeout": seconds, "hangup": bool,
-"signal": number}.
-Each step waits until its text was printed since the last step, then types; after the last one, `hangup` closes the
+"signal": number, "size": [rows, columns]}.
+Each step waits until its text was printed since the last step, then types, or gives the window another size where it has
+a "size"; after the last one, `hangup` closes the
 terminal, or `signal` is sent. Prints JSON {"output", "code", "missed", "cooked"}; "cooked" tells whether the terminal
 was left as one that edits lines and echoes; the code of a process that a signal ended is minus its number.
 """
@@ -12,14 +13,23 @@ job = json.loads(sys.argv[1])
 pid, terminal = pty.fork()
 if pid == 0:
     os.execv(job["argv"][0], job["argv"])
-fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+
+
+def resize(size):
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
+
+
+resize(job.get("size", [24, 80]))
 output, seen, steps, code = b"", 0, job["steps"], None
 end = time.time() + job["timeout"]
 while time.time() < end:
     while steps and steps[0]["wait"].encode() in output[seen:]:
         seen = output.index(steps[0]["wait"].encode(), seen) + len(steps[0]["wait"].encode())
         time.sleep(0.05)
-        os.write(terminal, steps.pop(0)["send"].encode())
+        step = steps.pop(0)
+        if "size" in step:
+            resize(step["size"])
+        os.write(terminal, step["send"].encode())
     if job.get("hangup") and not steps:
         os.close(terminal)
         code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
