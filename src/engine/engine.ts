@@ -53,6 +53,11 @@ export interface EngineOptions {
   readonly kvType?: KvType | undefined;
   /** Longest context that will be used. */
   readonly contextLength?: number | undefined;
+  /**
+   * Whether weights are read past the page cache, where the disk lets them; default: what is faster by a measurement of
+   * the disk.
+   */
+  readonly direct?: boolean | undefined;
 }
 
 const PROGRESS_MS = 100;
@@ -126,7 +131,8 @@ export class Engine {
     this.streamedBytes = streamed;
     // What fits into memory beside all else, the page cache keeps without being asked.
     const cacheable = streamed + resident + kvBytes + OVERHEAD_BYTES < available;
-    this.direct = !cacheable && prefersDirect(dirname(folder), ring, streamed);
+    const { direct = !cacheable && prefersDirect(dirname(folder), ring, streamed) } = options;
+    this.direct = direct && ring.direct;
 
     this.#control = new Control(threads);
     this.#times = new StageTimes(stages);
