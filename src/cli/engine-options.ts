@@ -29,9 +29,10 @@ export function addEngineOptions(command: Command): Command {
       ).argParser(parseRam),
     )
     .addOption(
-      new Option("--kv <type>", "type of the KV cache (default: f32 with f32 weights, else f16)").choices(
-        KV_TYPES,
-      ),
+      new Option(
+        "--kv <type>",
+        "type of the KV cache; q8 takes half of f16 (default: f32 with f32 weights, else f16)",
+      ).choices(KV_TYPES),
     );
 }
 

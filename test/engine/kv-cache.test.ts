@@ -140,7 +140,8 @@ describe.runIf(existsSync(shared))("tiny-chat with a KV cache of 8 bits", () => 
     for (const { token_ids, results } of prompts) {
       const answer: number[] = [];
       const session = model.createSession();
-      for await (const { id } of session.generate(token_ids, { sampling: { temperature: 0 } })) answer.push(id);
+      for await (const { id } of session.generate(token_ids, { sampling: { temperature: 0 } }))
+        answer.push(id);
       if (`${answer}` === `${results[key]?.answer_ids}`) same++;
     }
     await model.close();
