@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { EngineOptions } from "../engine/engine.ts";
+import { KV_TYPES } from "../kernels/kv-layout.ts";
 import type { KvType } from "../kernels/types.ts";
 import { wholeNumber } from "./options.ts";
 
@@ -28,10 +29,10 @@ export function addEngineOptions(command: Command): Command {
       ).argParser(parseRam),
     )
     .addOption(
-      new Option("--kv <type>", "type of the KV cache (default: f32 with f32 weights, else f16)").choices([
-        "f32",
-        "f16",
-      ]),
+      new Option(
+        "--kv <type>",
+        "type of the KV cache; q8 takes half of f16 (default: f32 with f32 weights, else f16)",
+      ).choices(KV_TYPES),
     );
 }
 

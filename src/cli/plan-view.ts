@@ -1,4 +1,5 @@
 import { formatBytes } from "../format-bytes.ts";
+import { KV_TYPES } from "../kernels/kv-layout.ts";
 import type { DtypePlan, Plan } from "../plan/plan.ts";
 import { PROMPT_ROWS } from "../plan/plan.ts";
 import { WORTH_MEASURING_BYTES } from "../stream/disk-speed.ts";
@@ -12,7 +13,7 @@ export function planLines(plan: Plan): string[] {
   const { model, parameters, root, threads, diskFree, memoryFree, disk, contextLength } = plan;
   const { workingBytes, kvBytesPerToken, dtypes } = plan;
   const recommended = dtypes.find(({ dtype }) => dtype === plan.recommended)!;
-  const kv = (["f16", "f32"] as const).map(
+  const kv = KV_TYPES.map(
     (type) =>
       `${type} ${formatBytes(kvBytesPerToken[type])} a token, ${formatBytes(kvBytesPerToken[type] * contextLength)} for ${contextLength} tokens`,
   );

@@ -1,3 +1,4 @@
+import { attentionScratchBytes } from "../kernels/kv-layout.ts";
 import type { Address } from "../kernels/types.ts";
 import type { Hyperparameters } from "../model/types.ts";
 import { BLOCK_COLUMNS, PANEL_ROWS } from "../store/panel.ts";
@@ -8,9 +9,6 @@ import { BLOCK_POSITIONS } from "./kv-cache.ts";
 export const MAXIMUM_ROWS = 256;
 /** Rows of a sweep that may ask for logits. */
 export const MAXIMUM_ASKED = 16;
-
-/** Bytes of a block of scores; threads keep to cache lines of their own. */
-export const SCORES_BYTES = BLOCK_POSITIONS * 4;
 
 /** Panels fill up to four rows, so matrix products write multiples of four values. */
 export function padded(values: number): number {
@@ -51,8 +49,8 @@ export interface Buffers {
   readonly bytes: Address;
   readonly byteScales: Address;
   readonly byteSums: Address;
-  /** For each thread a block of attention scores */
-  readonly scores: Address;
+  /** For each thread what attention works in: lines of the processor's cache of its own */
+  readonly scratch: Address;
   /** (asked rows, logitsStride) */
   readonly logits: Address;
   readonly qStride: number;
@@ -60,6 +58,7 @@ export interface Buffers {
   readonly gateUpStride: number;
   readonly projectedStride: number;
   readonly logitsStride: number;
+  readonly scratchBytes: number;
 }
 
 export function allocateBuffers(
@@ -76,6 +75,7 @@ export function allocateBuffers(
   const gateUpStride = 2 * padded(feedForward);
   const projectedStride = padded(model.width);
   const logitsStride = padded(model.vocabulary);
+  const scratchBytes = Math.ceil(attentionScratchBytes(model.headSize, BLOCK_POSITIONS) / 64) * 64;
   const widestInput = Math.max(model.width, heads, feedForward);
   const rows = (values: number) => arena.allocate(MAXIMUM_ROWS * values * 4);
   return {
@@ -96,7 +96,8 @@ export function allocateBuffers(
     bytes: rows(Math.ceil(model.width / 4)),
     byteScales: rows(Math.ceil(model.width / BLOCK_COLUMNS)),
     byteSums: rows(Math.ceil(model.width / BLOCK_COLUMNS)),
-    scores: arena.allocate(threads * SCORES_BYTES),
+    scratch: arena.allocate(threads * scratchBytes),
+    scratchBytes,
     logits: arena.allocate(MAXIMUM_ASKED * logitsStride * 4),
     qStride,
     kvStride,

@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { dirname } from "node:path";
 import { SluiceError, throwIfAborted } from "../errors.ts";
+import { KV_TYPES } from "../kernels/kv-layout.ts";
 import type { KvType } from "../kernels/types.ts";
 import { compileKernels } from "../kernels/wasm.ts";
 import type { Cache } from "../store/cache.ts";
@@ -49,10 +50,15 @@ export interface EngineOptions {
   readonly threads?: number | undefined;
   /** Bytes of weights that may be in memory, or "auto"; default: only the ring that they stream through. */
   readonly ram?: Ram | undefined;
-  /** How keys and values are kept; default: f32 for f32 weights, which are the exact mode, otherwise f16. */
+  /** How keys and values are kept; default: f32 for f32 weights, which are the exact mode, otherwise f16. q8: half. */
   readonly kvType?: KvType | undefined;
   /** Longest context that will be used. */
   readonly contextLength?: number | undefined;
+  /**
+   * Whether weights are read past the page cache, where the disk lets them; default: what is faster by a measurement of
+   * the disk.
+   */
+  readonly direct?: boolean | undefined;
 }
 
 const PROGRESS_MS = 100;
@@ -128,7 +134,8 @@ export class Engine {
     this.streamedBytes = streamed;
     // What fits into memory beside all else, the page cache keeps without being asked.
     const cacheable = streamed + resident + kvBytes + OVERHEAD_BYTES < available;
-    this.direct = !cacheable && prefersDirect(dirname(folder), ring, streamed);
+    const { direct = !cacheable && prefersDirect(dirname(folder), ring, streamed) } = options;
+    this.direct = direct && ring.direct;
 
     this.#control = new Control(threads);
     this.progress = new StreamProgress(plan, residence, this.#control);
@@ -278,7 +285,8 @@ function checkOptions({ threads, kvType, ram, contextLength }: EngineOptions): v
   };
   if (!isWhole(threads) || threads < 1 || threads > MAXIMUM_THREADS)
     refuse("threads", threads, `a whole number from 1 to ${MAXIMUM_THREADS}`);
-  if (kvType !== "f32" && kvType !== "f16") refuse("kvType", kvType, '"f32" or "f16"');
+  if (kvType === undefined || !KV_TYPES.includes(kvType))
+    refuse("kvType", kvType, `one of ${KV_TYPES.join(", ")}`);
   if (ram !== undefined && ram !== "auto" && !(isWhole(ram) && ram >= 0))
     refuse("ram", ram, 'a number of bytes or "auto"');
   if (contextLength !== undefined && !(isWhole(contextLength) && contextLength >= 1))

@@ -8,7 +8,7 @@ import type { Address, AttentionShape, Int8Kernels, Kernels } from "../kernels/t
 import type { Hyperparameters, TensorRole } from "../model/types.ts";
 import { BLOCK_COLUMNS, isQuantized } from "../store/panel.ts";
 import type { TensorDtype } from "../store/types.ts";
-import { type Buffers, SCORES_BYTES } from "./buffers.ts";
+import type { Buffers } from "./buffers.ts";
 import type { Team } from "./team.ts";
 import type { Input, Weights } from "./weights.ts";
 
@@ -88,7 +88,7 @@ function attention(machine: Machine, index: number, rows: number): void {
   team.barrier();
 
   // Heads of all rows, counted through, are shared out: one row alone keeps every thread busy.
-  const scores = buffers.scores + team.thread * SCORES_BYTES;
+  const scratch = buffers.scratch + team.thread * buffers.scratchBytes;
   const end = team.end(rows * layer.heads);
   for (let head = team.first(rows * layer.heads); head < end; ) {
     const row = Math.floor(head / layer.heads);
@@ -96,7 +96,7 @@ function attention(machine: Machine, index: number, rows: number): void {
     const rowEnd = Math.min(end - rowStart, layer.heads);
     const entry = buffers.rowTable / 4 + row * 2;
     const [query, out] = [at(q, row, qStride), at(attended, row, layer.heads * headSize)];
-    kernels.attention(query, shape, words[entry], words[entry + 1], head - rowStart, rowEnd, scores, out);
+    kernels.attention(query, shape, words[entry], words[entry + 1], head - rowStart, rowEnd, scratch, out);
     head = rowStart + rowEnd;
   }
   team.barrier();

@@ -1,5 +1,5 @@
 import { SluiceError } from "../errors.ts";
-import { kvBytes } from "../kernels/kv-layout.ts";
+import { headBytes } from "../kernels/kv-layout.ts";
 import type { Address, AttentionShape, KvType } from "../kernels/types.ts";
 import type { Hyperparameters } from "../model/types.ts";
 import type { Arena } from "./arena.ts";
@@ -9,7 +9,7 @@ export const BLOCK_POSITIONS = 64;
 
 /** Bytes of keys and values of one layer in a block. */
 function layerBytes(model: Hyperparameters, layer: number, type: KvType): number {
-  return 2 * model.layers[layer].kvHeads * BLOCK_POSITIONS * model.headSize * kvBytes(type);
+  return 2 * model.layers[layer].kvHeads * headBytes(type, model.headSize, BLOCK_POSITIONS);
 }
 
 /** Bytes of a block: 64 positions of every layer. */

@@ -1,7 +1,7 @@
 import { bf16ToF32, f32ToF16, halfToFloatTable } from "../quant/half.ts";
 import { BLOCK_BYTES, BLOCK_COLUMNS, PANEL_ROWS, panelBytes, WEIGHTS_BYTES } from "../store/panel.ts";
 import type { QuantizedDtype } from "../store/types.ts";
-import { kvBytes, valueDistance } from "./kv-layout.ts";
+import { keyOffset, q8Places, SCALE_COLUMNS, valueDistance } from "./kv-layout.ts";
 import type { AttentionShape, Kernels } from "./types.ts";
 
 const LARGEST_INT16 = 32767;
@@ -87,15 +87,25 @@ export function createReferenceKernels(buffer: ArrayBufferLike): Kernels {
       const { kvHeads, headSize, kvType } = shape;
       for (let head = 0; head < kvHeads; head++) {
         const from = head * headSize;
-        const key = keyIndex(shape, blocks, head, position);
-        const value = key + valueDistance(shape);
+        const { key, value, within } = headAt(shape, blocks, head, position);
         for (let i = 0; i < headSize; i++) {
+          const [keyValue, valueValue] = [f32[keys / 4 + from + i], f32[values / 4 + from + i]];
+          const at = within * headSize + i;
           if (kvType === "f32") {
-            f32[key + i] = f32[keys / 4 + from + i];
-            f32[value + i] = f32[values / 4 + from + i];
+            f32[key / 4 + at] = keyValue;
+            f32[value / 4 + at] = valueValue;
+          } else if (kvType === "f16") {
+            u16[key / 2 + at] = f32ToF16(keyValue);
+            u16[value / 2 + at] = f32ToF16(valueValue);
           } else {
-            u16[key + i] = f32ToF16(f32[keys / 4 + from + i]);
-            u16[value + i] = f32ToF16(f32[values / 4 + from + i]);
+            const places = q8Places(shape, within, i);
+            if (i % SCALE_COLUMNS === 0) {
+              const end = Math.min(headSize, i + SCALE_COLUMNS);
+              u16[(key + places.keyScale) / 2] = scaleOf(keys / 4 + from, i, end);
+              u16[(value + places.valueScale) / 2] = scaleOf(values / 4 + from, i, end);
+            }
+            i8[key + places.key] = roundToScale(keyValue, halves[u16[(key + places.keyScale) / 2]]);
+            i8[value + places.value] = roundToScale(valueValue, halves[u16[(value + places.valueScale) / 2]]);
           }
         }
       }
@@ -103,7 +113,20 @@ export function createReferenceKernels(buffer: ArrayBufferLike): Kernels {
 
     attention(q, shape, blocks, position, firstHead, endHead, _scratch, out) {
       const { heads, kvHeads, headSize, blockPositions, kvType } = shape;
-      const kv = (index: number) => (kvType === "f32" ? f32[index] : halves[u16[index]]);
+      const readKey = (head: number, within: number, i: number): number => {
+        if (kvType !== "q8") return readFloat(head, within, i);
+        const { key, keyScale } = q8Places(shape, within, i);
+        return i8[head + key] * halves[u16[(head + keyScale) / 2]];
+      };
+      const readValue = (head: number, within: number, i: number): number => {
+        if (kvType !== "q8") return readFloat(head, within, i);
+        const { value, valueScale } = q8Places(shape, within, i);
+        return i8[head + value] * halves[u16[(head + valueScale) / 2]];
+      };
+      const readFloat = (head: number, within: number, i: number): number => {
+        const at = within * headSize + i;
+        return kvType === "f32" ? f32[head / 4 + at] : halves[u16[head / 2 + at]];
+      };
       const scale = 1 / Math.sqrt(headSize);
       const scores = new Float64Array(blockPositions);
       const sums = new Float64Array(headSize);
@@ -115,12 +138,11 @@ export function createReferenceKernels(buffer: ArrayBufferLike): Kernels {
         sums.fill(0);
         for (let first = 0; first <= position; first += blockPositions) {
           const count = Math.min(blockPositions, position + 1 - first);
-          const key = keyIndex(shape, blocks, kvHead, first);
-          const value = key + valueDistance(shape);
+          const { key, value } = headAt(shape, blocks, kvHead, first);
           let blockMaximum = maximum;
           for (let p = 0; p < count; p++) {
             let dot = 0;
-            for (let i = 0; i < headSize; i++) dot += f32[query + i] * kv(key + p * headSize + i);
+            for (let i = 0; i < headSize; i++) dot += f32[query + i] * readKey(key, p, i);
             scores[p] = dot * scale;
             if (scores[p] > blockMaximum) blockMaximum = scores[p];
           }
@@ -132,7 +154,7 @@ export function createReferenceKernels(buffer: ArrayBufferLike): Kernels {
           for (let p = 0; p < count; p++) {
             const weight = Math.exp(scores[p] - maximum);
             total += weight;
-            for (let i = 0; i < headSize; i++) sums[i] += weight * kv(value + p * headSize + i);
+            for (let i = 0; i < headSize; i++) sums[i] += weight * readValue(value, p, i);
           }
         }
         for (let i = 0; i < headSize; i++) f32[out / 4 + head * headSize + i] = sums[i] / total;
@@ -188,13 +210,30 @@ export function createReferenceKernels(buffer: ArrayBufferLike): Kernels {
     };
   }
 
-  /** Index of a head's first key at a position, counted in values of its type. */
-  function keyIndex(shape: AttentionShape, blocks: number, kvHead: number, position: number): number {
-    const { headSize, blockPositions, layerOffset, kvType } = shape;
-    const within = position % blockPositions;
-    const block = u32[blocks / 4 + (position - within) / blockPositions];
-    return (block + layerOffset) / kvBytes(kvType) + (kvHead * blockPositions + within) * headSize;
+  /** Addresses where a head's keys and values begin in the block of a position, and which of the block it is. */
+  function headAt(
+    shape: AttentionShape,
+    blocks: number,
+    kvHead: number,
+    position: number,
+  ): { key: number; value: number; within: number } {
+    const within = position % shape.blockPositions;
+    const block = u32[blocks / 4 + (position - within) / shape.blockPositions];
+    const key = block + keyOffset(shape, kvHead);
+    return { key, value: key + valueDistance(shape), within };
   }
+
+  /** The float16 scale of columns [first, end) of a row, rounded up, so that no value is beyond 127. */
+  function scaleOf(row: number, first: number, end: number): number {
+    let largest = 0;
+    for (let i = first; i < end; i++) largest = Math.max(largest, Math.abs(f32[row + i]));
+    const half = f32ToF16(Math.fround(largest / 127));
+    return Math.fround(halves[half] * 127) < largest ? half + 1 : half;
+  }
+}
+
+function roundToScale(value: number, scale: number): number {
+  return scale > 0 ? roundHalfEven(Math.fround(value * Math.fround(1 / scale))) : 0;
 }
 
 /** Which tile of four rows a row lies in, or that it lies alone. */

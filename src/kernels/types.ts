@@ -1,8 +1,8 @@
 /** Byte address in the engine's memory. */
 export type Address = number;
 
-/** How keys and values are kept. */
-export type KvType = "f16" | "f32";
+/** How keys and values are kept: as floats, or as int8 with a float16 scale for 32 of them. */
+export type KvType = "f32" | "f16" | "q8";
 
 /** The shape of one layer's attention and where its keys and values lie. */
 export interface AttentionShape {
@@ -10,9 +10,9 @@ export interface AttentionShape {
   readonly kvHeads: number;
   readonly headSize: number;
   readonly kvType: KvType;
-  /** Positions in a KV block. */
+  /** Positions in a KV block, a multiple of four. */
   readonly blockPositions: number;
-  /** Where this layer's keys begin in a block: (kvHeads, blockPositions, headSize); its values follow. */
+  /** Where this layer's keys begin in a block; its values follow. See kv-layout.ts. */
   readonly layerOffset: number;
 }
 
@@ -117,7 +117,7 @@ export interface Kernels {
    *
    * @param q (heads, headSize)
    * @param blocks table of uint32 addresses of the sequence's KV blocks
-   * @param scratch room for a block of scores, of this thread alone
+   * @param scratch `attentionScratchBytes` of this thread alone
    * @param out (heads, headSize)
    */
   attention(

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
-import { kvBytes, valueDistance } from "./kv-layout.ts";
-import type { Address, AttentionShape, Int8Kernels, Kernels } from "./types.ts";
+import { keyOffset, valueDistance } from "./kv-layout.ts";
+import type { Address, Int8Kernels, Kernels } from "./types.ts";
 
 /** What src/kernels/wasm exports. */
 interface Exports {
@@ -17,8 +17,11 @@ interface Exports {
   readonly matvecQ8: MultiplyRow;
   readonly matvecQ4: MultiplyRow;
   storeHalves(x: Address, count: number, to: Address): void;
-  readonly attentionF32: AttendHead;
-  readonly attentionF16: AttendHead;
+  readonly storeKeyQ8: StoreHead;
+  readonly storeValueQ8: StoreHead;
+  readonly attentionF32: AttendHeads;
+  readonly attentionF16: AttendHeads;
+  readonly attentionQ8: AttendHeads;
 }
 
 /** One row of rounded activations. */
@@ -31,9 +34,14 @@ type MultiplyRow = (
   y: Address,
 ) => void;
 
-type AttendHead = (
+/** One position's key or value; `to` is where those of its head begin in the block. */
+type StoreHead = (x: Address, headSize: number, blockPositions: number, within: number, to: Address) => void;
+
+/** One to four heads that share keys and values. */
+type AttendHeads = (
   q: Address,
   headSize: number,
+  heads: number,
   blocks: Address,
   blockPositions: number,
   keyOffset: number,
@@ -91,30 +99,35 @@ export function createWasmKernels(module: WebAssembly.Module, memory: WebAssembl
       const { headSize, blockPositions, kvType } = shape;
       const within = position % blockPositions;
       const block = u32[blocks / 4 + (position - within) / blockPositions];
-      const bytes = kvBytes(kvType);
       for (let head = 0; head < shape.kvHeads; head++) {
-        const key = block + keyOffset(shape, head) + within * headSize * bytes;
-        const value = key + valueDistance(shape) * bytes;
+        const key = block + keyOffset(shape, head);
+        const value = key + valueDistance(shape);
         const from = head * headSize * 4;
-        if (kvType === "f16") {
-          wasm.storeHalves(keys + from, headSize, key);
-          wasm.storeHalves(values + from, headSize, value);
+        if (kvType === "q8") {
+          wasm.storeKeyQ8(keys + from, headSize, blockPositions, within, key);
+          wasm.storeValueQ8(values + from, headSize, blockPositions, within, value);
+        } else if (kvType === "f16") {
+          wasm.storeHalves(keys + from, headSize, key + within * headSize * 2);
+          wasm.storeHalves(values + from, headSize, value + within * headSize * 2);
         } else {
-          f32.copyWithin(key / 4, (keys + from) / 4, (keys + from) / 4 + headSize);
-          f32.copyWithin(value / 4, (values + from) / 4, (values + from) / 4 + headSize);
+          const at = within * headSize;
+          f32.copyWithin(key / 4 + at, (keys + from) / 4, (keys + from) / 4 + headSize);
+          f32.copyWithin(value / 4 + at, (values + from) / 4, (values + from) / 4 + headSize);
         }
       }
     },
 
     attention(q, shape, blocks, position, firstHead, endHead, scratch, out) {
       const { heads, kvHeads, headSize, blockPositions, kvType } = shape;
-      const attend = kvType === "f16" ? wasm.attentionF16 : wasm.attentionF32;
-      const valueOffset = valueDistance(shape) * kvBytes(kvType);
-      for (let head = firstHead; head < endHead; head++) {
-        const key = keyOffset(shape, Math.floor((head * kvHeads) / heads));
-        const value = key + valueOffset;
+      const attend = { f32: wasm.attentionF32, f16: wasm.attentionF16, q8: wasm.attentionQ8 }[kvType];
+      for (let head = firstHead; head < endHead; ) {
+        const kvHead = Math.floor((head * kvHeads) / heads);
+        const key = keyOffset(shape, kvHead);
+        const value = key + valueDistance(shape);
         const at = head * headSize * 4;
-        attend(q + at, headSize, blocks, blockPositions, key, value, position, scratch, out + at);
+        const count = headsTogether(Math.min(endHead, ((kvHead + 1) * heads) / kvHeads) - head);
+        attend(q + at, headSize, count, blocks, blockPositions, key, value, position, scratch, out + at);
+        head += count;
       }
     },
   };
@@ -132,10 +145,7 @@ function tilesThenRows(tiles: Kernels["matmulQ8"], oneRow: MultiplyRow): Kernels
   };
 }
 
-/** Where a head's keys begin in a block. */
-function keyOffset(
-  { layerOffset, blockPositions, headSize, kvType }: AttentionShape,
-  kvHead: number,
-): number {
-  return layerOffset + kvHead * blockPositions * headSize * kvBytes(kvType);
+/** Of so many heads that share keys and values, how many are computed at once: two cost as much as four. */
+function headsTogether(heads: number): number {
+  return heads > 2 ? Math.min(4, heads) : 1;
 }

@@ -115,7 +115,11 @@ export function planWith(
 ): Plan {
   const { model } = subject.plan;
   const context = contextLength ?? Math.min(CONTEXT, model.contextLength || CONTEXT);
-  const kvBytesPerToken = { f16: kvBytes(model, "f16"), f32: kvBytes(model, "f32") };
+  const kvBytesPerToken = {
+    f32: kvBytes(model, "f32"),
+    f16: kvBytes(model, "f16"),
+    q8: kvBytes(model, "q8"),
+  };
   const dtypes = [...measurements.rehearsals].map(([dtype, rehearsal]) =>
     planDtype(dtype, subject, rehearsal, measurements, context),
   );

@@ -1,7 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createReferenceKernels } from "../../src/kernels/reference.ts";
-import type { KvType } from "../../src/kernels/types.ts";
-import { compileKernels, createInt8Kernels, createWasmKernels } from "../../src/kernels/wasm.ts";
+import { createInt8Kernels } from "../../src/kernels/wasm.ts";
 import { f16ToF32, f32ToBf16, f32ToF16 } from "../../src/quant/half.ts";
 import { blockFormat } from "../../src/quant/index.ts";
 import { quantizeQ8_0 } from "../../src/quant/q8_0.ts";
@@ -9,31 +7,7 @@ import { packPanels } from "../../src/store/pack-panels.ts";
 import { panelBytes, panelCount } from "../../src/store/panel.ts";
 import type { TensorDtype } from "../../src/store/types.ts";
 import { randomFloats, seeded } from "../random.ts";
-
-const PAGE = 65536;
-const wasmModule = compileKernels();
-const FACTORIES = {
-  reference: (memory: WebAssembly.Memory) => createReferenceKernels(memory.buffer),
-  wasm: (memory: WebAssembly.Memory) => createWasmKernels(wasmModule, memory),
-};
-
-/** A memory to compute in, with a bump allocator. */
-function machine(which: keyof typeof FACTORIES) {
-  const memory = new WebAssembly.Memory({ initial: 64, maximum: 64, shared: true });
-  let used = 64;
-  const place = (data: Float32Array | Uint8Array | Uint32Array) => {
-    const address = used;
-    new Uint8Array(memory.buffer, address, data.byteLength).set(
-      new Uint8Array(data.buffer, data.byteOffset, data.byteLength),
-    );
-    used = Math.ceil((used + data.byteLength) / 64) * 64;
-    if (used > 64 * PAGE) throw new Error("the test needs more memory");
-    return address;
-  };
-  const floats = (address: number, length: number) =>
-    new Float32Array(memory.buffer, address, length).slice();
-  return { kernels: FACTORIES[which](memory), memory, place, floats };
-}
+import { machine } from "./machine.ts";
 
 const GGML_TYPES = { f32: "f32", f16: "f16", bf16: "bf16", q8: "q8_0", q4: "q4_0" } as const;
 const PRODUCTS = {
@@ -85,7 +59,7 @@ function relativeError(got: ArrayLike<number>, want: readonly number[]): number 
   return Math.sqrt(error / power);
 }
 
-describe.each(Object.keys(FACTORIES) as (keyof typeof FACTORIES)[])("%s kernels", (which) => {
+describe.each(["reference", "wasm"] as const)("%s kernels", (which) => {
   const random = seeded(1);
 
   describe.each(["f32", "f16", "bf16"] as const)("%s product", (dtype) => {
@@ -276,72 +250,6 @@ describe.each(Object.keys(FACTORIES) as (keyof typeof FACTORIES)[])("%s kernels"
     const y = place(new Float32Array([1, 2, 3, 4, 5]));
     kernels.add(place(new Float32Array([10, 20, 30, 40, 50])), y, 5);
     expect([...floats(y, 5)]).toEqual([11, 22, 33, 44, 55]);
-  });
-
-  describe.each([
-    ["f32", 1e-6],
-    ["f16", 1e-3],
-  ] as const)("attention over %s keys and values", (kvType, tolerance) => {
-    it.each([
-      [8, 0],
-      [8, 7],
-      [16, 8],
-      [128, 30],
-      [10, 29],
-      [24, 21],
-    ])("equals a plain softmax: heads of %i, position %i", (headSize, position) => {
-      const { kernels, place, floats } = machine(which);
-      const [heads, kvHeads, blockPositions] = [4, 2, 8];
-      const shape = { heads, kvHeads, headSize, kvType: kvType as KvType, blockPositions, layerOffset: 64 };
-      // Blocks lie in no order, as after growing and cutting back, and hold what others left there.
-      const stale = new Float32Array(2 * kvHeads * blockPositions * headSize + 16).fill(NaN);
-      const blocks = place(Uint32Array.from(Array.from({ length: 4 }, () => place(stale)).reverse()));
-      const keys = Array.from({ length: position + 1 }, () => randomFloats(kvHeads * headSize, random));
-      const values = keys.map(() => randomFloats(kvHeads * headSize, random));
-      for (const [p, key] of keys.entries()) kernels.storeKv(place(key), place(values[p]), shape, blocks, p);
-      const q = randomFloats(heads * headSize, random).map((value) => value * 3);
-      const [query, out, scratch] = [
-        place(q),
-        place(new Float32Array(heads * headSize)),
-        place(new Float32Array(8)),
-      ];
-      kernels.attention(query, shape, blocks, position, 0, 3, scratch, out);
-      kernels.attention(query, shape, blocks, position, 3, 4, scratch, out);
-
-      const want: number[] = [];
-      for (let head = 0; head < heads; head++) {
-        const kv = Math.floor(head / 2) * headSize;
-        const scores = keys.map((key) => {
-          let dot = 0;
-          for (let i = 0; i < headSize; i++) dot += q[head * headSize + i] * key[kv + i];
-          return Math.exp(dot / Math.sqrt(headSize));
-        });
-        const total = scores.reduce((a, b) => a + b);
-        for (let i = 0; i < headSize; i++)
-          want.push(values.reduce((sum, value, p) => sum + (scores[p] / total) * value[kv + i], 0));
-      }
-      expect(relativeError(floats(out, want.length), want)).toBeLessThan(tolerance);
-    });
-  });
-
-  it("float16 keys are rounded as they should be", () => {
-    const { kernels, place, floats } = machine(which);
-    const shape = {
-      heads: 1,
-      kvHeads: 1,
-      headSize: 8,
-      kvType: "f16" as const,
-      blockPositions: 4,
-      layerOffset: 0,
-    };
-    const values = [1 + 2 ** -11, 1 + 3 * 2 ** -11, 65519, 2 ** -25, 3 * 2 ** -25, -(2 ** -14), 0.1, -0];
-    const block = place(new Float32Array(64));
-    const blocks = place(Uint32Array.of(block));
-    kernels.storeKv(place(new Float32Array(8)), place(Float32Array.from(values)), shape, blocks, 0);
-    const out = place(new Float32Array(8));
-    kernels.attention(place(new Float32Array(8)), shape, blocks, 0, 0, 1, place(new Float32Array(4)), out);
-    const rounded = [1, 1 + 2 ** -9, 65504, 0, 2 ** -23, -(2 ** -14), f16ToF32(0x2e66), 0];
-    expect([...floats(out, 8)].map((value) => value + 0)).toEqual(rounded);
   });
 });
 

@@ -81,6 +81,8 @@ describe("a plan", () => {
     expect(planOf(path, 100).kvBytesPerToken).toEqual({
       f16: 2 * 4 * 2 * 16 * 2,
       f32: 2 * 4 * 2 * 16 * 4,
+      // A scale of two bytes for each head, which is less than 32 values.
+      q8: 2 * 4 * 2 * (16 + 2),
     });
     expect(planOf(path, 100).contextLength).toBe(100);
     expect(planOf(path).contextLength).toBe(512);

@@ -1,57 +1,87 @@
 /**
- * Attention of one head of one row: softmax(q·K / sqrt(headSize)) V over positions 0 … position, block by block with a
- * running maximum and sum (arXiv 1805.02867). Keys and values of a head lie in each block as (positions, headSize),
- * float32 or float16.
+ * Attention of some heads of one row: softmax(q·K / sqrt(headSize)) V over positions 0 … position, block by block with a
+ * running maximum and sum (arXiv 1805.02867). The heads share keys and values: four of them are computed together, so
+ * that each key and value is loaded and widened once, or one alone; to the bit the same either way. How keys and values
+ * lie in a block is told in kernels/kv-layout.ts.
+ *
+ * Scores, then weights, of a block lie as (positions, heads).
  */
+import { floatScoresFour, floatScoresOne, floatValuesFour, floatValuesOne, loadQueries } from "./attention-float.as";
+import { q8ScoresFour, q8ScoresOne, q8ValuesFour, q8ValuesOne, quantizeQueries } from "./attention-q8.as";
 import { exp4 } from "./exp.as";
-import { halvesToFloats } from "./half.as";
+import { F16, F32, loadColumns, padded, Q8 } from "./kv-layout.as";
 
-/** float16 keys and values. See the parameters of `attend`. */
-export function attentionF16(
-  q: usize,
-  headSize: i32,
-  blocks: usize,
-  blockPositions: i32,
-  keyOffset: usize,
-  valueOffset: usize,
-  position: i32,
-  scores: usize,
-  out: usize,
-): void {
-  attend(true, q, headSize, blocks, blockPositions, keyOffset, valueOffset, position, scores, out);
-}
-
-/** float32 keys and values. */
+/**
+ * float32 keys and values.
+ *
+ * @param q (heads, headSize)
+ * @param heads one to four
+ * @param blocks table of addresses of the blocks (uint32)
+ * @param blockPositions a multiple of four
+ * @param keyOffset of these heads' keys in a block; likewise valueOffset
+ * @param scratch see `attentionScratchBytes`
+ * @param out (heads, headSize)
+ */
 export function attentionF32(
   q: usize,
   headSize: i32,
+  heads: i32,
   blocks: usize,
   blockPositions: i32,
   keyOffset: usize,
   valueOffset: usize,
   position: i32,
-  scores: usize,
+  scratch: usize,
   out: usize,
 ): void {
-  attend(false, q, headSize, blocks, blockPositions, keyOffset, valueOffset, position, scores, out);
+  if (heads === 1)
+    attendOne(F32, q, headSize, blocks, blockPositions, keyOffset, valueOffset, position, scratch, out);
+  else
+    attendFour(F32, q, headSize, heads, blocks, blockPositions, keyOffset, valueOffset, position, scratch, out);
 }
 
-/** Round a row of float32 to float16, to the nearest, ties to even; too large values become infinite. */
-export function storeHalves(x: usize, count: i32, to: usize): void {
-  for (let i = 0; i < count; i++, x += 4, to += 2) store<u16>(to, toHalf(load<u32>(x)));
+/** float16 keys and values. */
+export function attentionF16(
+  q: usize,
+  headSize: i32,
+  heads: i32,
+  blocks: usize,
+  blockPositions: i32,
+  keyOffset: usize,
+  valueOffset: usize,
+  position: i32,
+  scratch: usize,
+  out: usize,
+): void {
+  if (heads === 1)
+    attendOne(F16, q, headSize, blocks, blockPositions, keyOffset, valueOffset, position, scratch, out);
+  else
+    attendFour(F16, q, headSize, heads, blocks, blockPositions, keyOffset, valueOffset, position, scratch, out);
 }
 
-/**
- * @param blocks table of addresses of the blocks (uint32)
- * @param blockPositions a multiple of four
- * @param keyOffset of this head's keys in a block; likewise valueOffset
- * @param scores room for blockPositions float32
- * @param out (headSize)
- */
+/** Keys and values of 8 bits. */
+export function attentionQ8(
+  q: usize,
+  headSize: i32,
+  heads: i32,
+  blocks: usize,
+  blockPositions: i32,
+  keyOffset: usize,
+  valueOffset: usize,
+  position: i32,
+  scratch: usize,
+  out: usize,
+): void {
+  if (heads === 1)
+    attendOne(Q8, q, headSize, blocks, blockPositions, keyOffset, valueOffset, position, scratch, out);
+  else
+    attendFour(Q8, q, headSize, heads, blocks, blockPositions, keyOffset, valueOffset, position, scratch, out);
+}
+
 // @ts-expect-error: decorators of AssemblyScript
 @inline
-function attend(
-  half: bool,
+function attendOne(
+  kind: i32,
   q: usize,
   headSize: i32,
   blocks: usize,
@@ -59,146 +89,110 @@ function attend(
   keyOffset: usize,
   valueOffset: usize,
   position: i32,
-  scores: usize,
+  scratch: usize,
   out: usize,
 ): void {
-  const rowBytes = <usize>headSize * (half ? 2 : 4);
-  const scale = <f32>(1 / Math.sqrt(<f64>headSize));
+  const queries = scratch;
+  const sums = queries + <usize>padded(headSize) * 16;
+  const scores = sums + <usize>padded(headSize) * 16;
+  const scaled = scores + <usize>blockPositions * 16;
+  memory.fill(sums, 0, <usize>padded(headSize) * 4);
+  const scale = kind === Q8 ? quantizeQueries(1, q, headSize, 1, queries) : loadQueries(1, q, headSize, 1, queries);
   let highest: f32 = -Infinity;
   let total: f32 = 0;
-  for (let at: usize = 0; at < <usize>headSize * 4; at += 4) store<f32>(out + at, 0);
   for (let first = 0; first <= position; first += blockPositions, blocks += 4) {
     const count = min(blockPositions, position + 1 - first);
-    const block = <usize>load<u32>(blocks);
+    const keys = <usize>load<u32>(blocks) + keyOffset;
+    const values = <usize>load<u32>(blocks) + valueOffset;
+    if (kind === Q8) q8ScoresOne(queries, scale, keys, count, blockPositions, headSize, scores);
+    else floatScoresOne(kind, queries, keys, count, headSize, scores);
 
     let largest = highest;
-    for (let p = 0; p < count; p += 4) {
-      const four = f32x4.mul(
-        fourDots(half, q, block + keyOffset + <usize>p * rowBytes, rowBytes, headSize),
-        f32x4.splat(scale),
-      );
-      v128.store(scores + <usize>p * 4, four);
-    }
     for (let p = 0; p < count; p++) largest = max(largest, load<f32>(scores + <usize>p * 4));
-
-    // Positions that fill up a group of four weigh nothing.
-    for (let p = count; (p & 3) !== 0; p++) store<f32>(scores + <usize>p * 4, -Infinity);
     // What was summed so far was relative to the highest score of then.
-    const rescale = first === 0 ? <f32>0 : f32x4.extract_lane(exp4(f32x4.splat(highest - largest)), 0);
+    const rescale = f32x4.extract_lane(exp4(f32x4.splat(highest - largest)), 0);
     highest = largest;
-    let sums = f32x4.splat(0);
+    let sum: f32 = 0;
     for (let p = 0; p < count; p += 4) {
-      const weights = exp4(f32x4.sub(v128.load(scores + <usize>p * 4), f32x4.splat(highest)));
-      v128.store(scores + <usize>p * 4, weights);
-      sums = f32x4.add(sums, weights);
+      const at = scores + <usize>p * 4;
+      v128.store(at, exp4(f32x4.sub(v128.load(at), f32x4.splat(highest))));
+      // One after the other, as `attendFour` does it.
+      const end = at + <usize>min(4, count - p) * 4;
+      for (let weight = at; weight < end; weight += 4) sum += load<f32>(weight);
+      for (let weight = end; weight < at + 16; weight += 4) store<f32>(weight, 0);
     }
-    total =
-      total * rescale +
-      (f32x4.extract_lane(sums, 0) + f32x4.extract_lane(sums, 1)) +
-      (f32x4.extract_lane(sums, 2) + f32x4.extract_lane(sums, 3));
-    addValues(half, scores, count, block + valueOffset, rowBytes, headSize, rescale, out);
+    total = total * rescale + sum;
+    if (kind === Q8) q8ValuesOne(scores, scaled, values, count, blockPositions, headSize, rescale, sums);
+    else floatValuesOne(kind, scores, values, count, headSize, rescale, sums);
   }
-  for (let i = 0; i < headSize; i++) store<f32>(out + <usize>i * 4, load<f32>(out + <usize>i * 4) / total);
+  divide(sums, headSize, total, out);
 }
 
-/** q·k for four keys that follow each other. */
+/** Where there are less than four heads, the last one is computed again in place of each that is missing. */
 // @ts-expect-error: decorators of AssemblyScript
 @inline
-function fourDots(half: bool, q: usize, key: usize, rowBytes: usize, headSize: i32): v128 {
-  let a = f32x4.splat(0);
-  let b = a;
-  let c = a;
-  let d = a;
-  const step: usize = half ? 8 : 16;
-  let i = 0;
-  for (; i + 4 <= headSize; i += 4, q += 16, key += step) {
-    const x = v128.load(q);
-    a = f32x4.add(a, f32x4.mul(x, loadFour(half, key)));
-    b = f32x4.add(b, f32x4.mul(x, loadFour(half, key + rowBytes)));
-    c = f32x4.add(c, f32x4.mul(x, loadFour(half, key + 2 * rowBytes)));
-    d = f32x4.add(d, f32x4.mul(x, loadFour(half, key + 3 * rowBytes)));
-  }
-  // Sum up each of the four: transpose, then add.
-  const ab = f32x4.add(v128.shuffle<f32>(a, b, 0, 4, 1, 5), v128.shuffle<f32>(a, b, 2, 6, 3, 7));
-  const cd = f32x4.add(v128.shuffle<f32>(c, d, 0, 4, 1, 5), v128.shuffle<f32>(c, d, 2, 6, 3, 7));
-  let dots = f32x4.add(v128.shuffle<f32>(ab, cd, 0, 1, 4, 5), v128.shuffle<f32>(ab, cd, 2, 3, 6, 7));
-  for (; i < headSize; i++, q += 4, key += step / 4) {
-    let column = f32x4.splat(loadOne(half, key));
-    column = f32x4.replace_lane(column, 1, loadOne(half, key + rowBytes));
-    column = f32x4.replace_lane(column, 2, loadOne(half, key + 2 * rowBytes));
-    column = f32x4.replace_lane(column, 3, loadOne(half, key + 3 * rowBytes));
-    dots = f32x4.add(dots, f32x4.mul(column, v128.load32_splat(q)));
-  }
-  return dots;
-}
-
-/** out = out × rescale + Σ weight × value, sixteen columns at a time as long as there are so many. */
-// @ts-expect-error: decorators of AssemblyScript
-@inline
-function addValues(
-  half: bool,
-  weights: usize,
-  count: i32,
-  values: usize,
-  rowBytes: usize,
+function attendFour(
+  kind: i32,
+  q: usize,
   headSize: i32,
-  rescale: f32,
+  heads: i32,
+  blocks: usize,
+  blockPositions: i32,
+  keyOffset: usize,
+  valueOffset: usize,
+  position: i32,
+  scratch: usize,
   out: usize,
 ): void {
-  const end = weights + <usize>count * 4;
-  const factor = f32x4.splat(rescale);
-  const step: usize = half ? 8 : 16;
-  let i = 0;
-  for (; i + 16 <= headSize; i += 16, values += 4 * step, out += 64) {
-    let a = f32x4.mul(v128.load(out), factor);
-    let b = f32x4.mul(v128.load(out, 16), factor);
-    let c = f32x4.mul(v128.load(out, 32), factor);
-    let d = f32x4.mul(v128.load(out, 48), factor);
-    let value = values;
-    for (let w = weights; w < end; w += 4, value += rowBytes) {
-      const weight = v128.load32_splat(w);
-      a = f32x4.add(a, f32x4.mul(weight, loadFour(half, value)));
-      b = f32x4.add(b, f32x4.mul(weight, loadFour(half, value + step)));
-      c = f32x4.add(c, f32x4.mul(weight, loadFour(half, value + 2 * step)));
-      d = f32x4.add(d, f32x4.mul(weight, loadFour(half, value + 3 * step)));
+  const queries = scratch;
+  const sums = queries + <usize>padded(headSize) * 16;
+  const scores = sums + <usize>padded(headSize) * 16;
+  const scaled = scores + <usize>blockPositions * 16;
+  memory.fill(sums, 0, <usize>padded(headSize) * 16);
+  const scale =
+    kind === Q8 ? quantizeQueries(4, q, headSize, heads, queries) : loadQueries(4, q, headSize, heads, queries);
+  let highest = f32x4.splat(-Infinity);
+  let total = f32x4.splat(0);
+  for (let first = 0; first <= position; first += blockPositions, blocks += 4) {
+    const count = min(blockPositions, position + 1 - first);
+    const keys = <usize>load<u32>(blocks) + keyOffset;
+    const values = <usize>load<u32>(blocks) + valueOffset;
+    if (kind === Q8) q8ScoresFour(queries, scale, keys, count, blockPositions, headSize, scores);
+    else floatScoresFour(kind, queries, keys, count, headSize, scores);
+
+    const end = scores + <usize>count * 16;
+    let largest = highest;
+    for (let at = scores; at < end; at += 16) largest = f32x4.max(largest, v128.load(at));
+    const rescale = exp4(f32x4.sub(highest, largest));
+    highest = largest;
+    let sum = f32x4.splat(0);
+    for (let at = scores; at < end; at += 16) {
+      const weights = exp4(f32x4.sub(v128.load(at), highest));
+      v128.store(at, weights);
+      sum = f32x4.add(sum, weights);
     }
-    v128.store(out, a);
-    v128.store(out, b, 16);
-    v128.store(out, c, 32);
-    v128.store(out, d, 48);
+    for (let p = count; (p & 3) !== 0; p++) v128.store(scores + <usize>p * 16, f32x4.splat(0));
+    total = f32x4.add(f32x4.mul(total, rescale), sum);
+    if (kind === Q8) q8ValuesFour(scores, scaled, values, count, blockPositions, headSize, rescale, sums);
+    else floatValuesFour(kind, scores, values, count, headSize, rescale, sums);
   }
-  for (; i < headSize; i++, values += step / 4, out += 4) {
-    let sum = load<f32>(out) * rescale;
-    let value = values;
-    for (let w = weights; w < end; w += 4, value += rowBytes) sum += load<f32>(w) * loadOne(half, value);
-    store<f32>(out, sum);
+  const headBytes = <usize>headSize * 4;
+  const sumBytes = <usize>padded(headSize) * 4;
+  divide(sums, headSize, f32x4.extract_lane(total, 0), out);
+  divide(sums + sumBytes, headSize, f32x4.extract_lane(total, 1), out + headBytes);
+  if (heads > 2) divide(sums + 2 * sumBytes, headSize, f32x4.extract_lane(total, 2), out + 2 * headBytes);
+  if (heads > 3) divide(sums + 3 * sumBytes, headSize, f32x4.extract_lane(total, 3), out + 3 * headBytes);
+}
+
+/** out = sums / total */
+function divide(sums: usize, headSize: i32, total: f32, out: usize): void {
+  for (let i = 0; i < headSize; i += 4, out += 16) {
+    const four = f32x4.div(loadColumns(sums, i, headSize), f32x4.splat(total));
+    if (i + 4 <= headSize) v128.store(out, four);
+    else {
+      v128.store32_lane(out, four, 0);
+      if (i + 1 < headSize) v128.store32_lane(out, four, 1, 4);
+      if (i + 2 < headSize) v128.store32_lane(out, four, 2, 8);
+    }
   }
-}
-
-// @ts-expect-error: decorators of AssemblyScript
-@inline
-function loadFour(half: bool, address: usize): v128 {
-  return half ? halvesToFloats(v128.load64_zero(address)) : v128.load(address);
-}
-
-// @ts-expect-error: decorators of AssemblyScript
-@inline
-function loadOne(half: bool, address: usize): f32 {
-  return half
-    ? f32x4.extract_lane(halvesToFloats(v128.load16_splat(address)), 0)
-    : load<f32>(address);
-}
-
-// @ts-expect-error: decorators of AssemblyScript
-@inline
-function toHalf(bits: u32): u16 {
-  const sign = <u16>((bits >> 16) & 0x8000);
-  const magnitude = bits & 0x7fffffff;
-  // From 65520 on it is nearer to the infinite than to the largest; NaN stays NaN.
-  if (magnitude >= 0x477ff000) return sign | (magnitude > 0x7f800000 ? 0x7e00 : 0x7c00);
-  // Below 2^-14 halves are multiples of 2^-24: adding 0.5 leaves just these in the lowest bits.
-  if (magnitude < 0x38800000)
-    return sign | <u16>(reinterpret<u32>(reinterpret<f32>(magnitude) + 0.5) - 0x3f000000);
-  const odd = (magnitude >> 13) & 1;
-  return sign | <u16>((magnitude - 0x38000000 + 0xfff + odd) >> 13);
 }
