@@ -20,6 +20,7 @@ export type {
   GenerateOptions,
   GenerateProgress,
   GenerateResult,
+  LensPosition,
   SamplingOptions,
   StopReason,
   TokenLogprob,

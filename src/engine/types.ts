@@ -46,6 +46,15 @@ export interface TokenLogprob {
   readonly logprob: number;
 }
 
+/** What the model would say next at one position of a text, if it ended after each of its layers. */
+export interface LensPosition {
+  readonly position: number;
+  /** The token that is there. */
+  readonly id: number;
+  /** (layers + 1, up to 10): the most probable tokens, first those after the embedding, last those of the model. */
+  readonly stages: readonly (readonly TokenLogprob[])[];
+}
+
 /** One generated token. */
 export interface GeneratedToken {
   readonly id: number;
