@@ -1,6 +1,6 @@
 import type { Model } from "../engine/model.ts";
 import type { Session } from "../engine/session.ts";
-import type { GeneratedToken, GenerateResult } from "../engine/types.ts";
+import type { Choice, GeneratedToken, GenerateResult } from "../engine/types.ts";
 import { reportTimings, type TimingsReport } from "../timing/report.ts";
 
 /** What `run --json` prints. */
@@ -18,10 +18,14 @@ export interface RunReport {
     readonly text: string;
     readonly ids: readonly number[];
     /** `length`: as many tokens as were asked for, or as the context holds. */
-    readonly stop: "eog" | "length" | "abort";
+    readonly stop: "eog" | "stop" | "length" | "abort";
+    /** Where it stopped at one of the texts given with `--stop`: which one. */
+    readonly stop_text?: string;
   };
   /** With `--logprobs`: one for each id of the output. */
   readonly logprobs?: readonly NonNullable<GeneratedToken["logprob"]>[];
+  /** With `--explain`: one for each id of the output. */
+  readonly choices?: readonly Choice[];
   readonly timings: TimingsReport;
   readonly memory: {
     readonly peak_rss_bytes: number;
@@ -46,6 +50,7 @@ export function reportRun({
 }): RunReport {
   const { manifest, folder, loadMs } = model;
   const logprobs = tokens.flatMap(({ logprob }) => logprob ?? []);
+  const choices = tokens.flatMap(({ choice }) => choice ?? []);
   const { ringBytes, residentBytes } = model.memory();
   return {
     model: {
@@ -56,8 +61,14 @@ export function reportRun({
       cache: folder,
     },
     prompt: { text: prompt.text, ids: prompt.ids },
-    output: { text: result.text, ids: result.ids, stop: result.stop === "context" ? "length" : result.stop },
+    output: {
+      text: result.text,
+      ids: result.ids,
+      stop: result.stop === "context" ? "length" : result.stop,
+      ...(result.stopText !== undefined && { stop_text: result.stopText }),
+    },
     ...(logprobs.length > 0 && { logprobs }),
+    ...(choices.length > 0 && { choices }),
     timings: reportTimings({ loadMs, prefill: result.prefill, decode: result.decode }),
     memory: {
       // maxRSS is in kilobytes on every platform.
