@@ -35,6 +35,12 @@ export interface RunReport {
   };
 }
 
+/** What programs are told of the model that runs. */
+export function modelReport({ manifest, folder }: Pick<Model, "manifest" | "folder">): RunReport["model"] {
+  const { name, architecture, layers } = manifest.model;
+  return { name, architecture, layers: layers.length, dtype: manifest.dtype, cache: folder };
+}
+
 export function reportRun({
   model,
   session,
@@ -48,18 +54,12 @@ export function reportRun({
   readonly tokens: readonly GeneratedToken[];
   readonly result: GenerateResult;
 }): RunReport {
-  const { manifest, folder, loadMs } = model;
+  const { loadMs } = model;
   const logprobs = tokens.flatMap(({ logprob }) => logprob ?? []);
   const choices = tokens.flatMap(({ choice }) => choice ?? []);
   const { ringBytes, residentBytes } = model.memory();
   return {
-    model: {
-      name: manifest.model.name,
-      architecture: manifest.model.architecture,
-      layers: manifest.model.layers.length,
-      dtype: manifest.dtype,
-      cache: folder,
-    },
+    model: modelReport(model),
     prompt: { text: prompt.text, ids: prompt.ids },
     output: {
       text: result.text,
