@@ -100,7 +100,14 @@ function reportEmbeddings(
   { width, texts: found, dot, cosine, projection }: Embeddings,
 ): EmbedReport {
   const piece = (id: number) => decodeUtf8(tokenizer.bytes(id, true));
+  // A token that is one of the texts is there already.
+  const alone = new Set(ids.flatMap((list) => (list.length === 1 ? list : [])));
   const labels = [...texts, ...projection.tokens.map(piece)];
+  const points = labels.flatMap((label, index) => {
+    const [x, y] = projection.points[index];
+    const twice = index >= texts.length && alone.has(projection.tokens[index - texts.length]);
+    return twice ? [] : [{ label, x, y }];
+  });
   return {
     model: modelReport(cache),
     width,
@@ -113,13 +120,7 @@ function reportEmbeddings(
     })),
     dot,
     cosine,
-    projection: {
-      shares: projection.shares,
-      points: labels.map((label, index) => {
-        const [x, y] = projection.points[index];
-        return { label, x, y };
-      }),
-    },
+    projection: { shares: projection.shares, points },
   };
 }
 

@@ -36,6 +36,9 @@ const HEIGHT = 460;
 const MARGIN = 40;
 /** Room for a label at the right. */
 const LABEL = 110;
+/** Of a label: width of a character, about, and height. */
+const CHARACTER = 7;
+const LINE = 13;
 
 /** Similarity as a heat map, the plane of the two largest principal components, and the nearest tokens. */
 export function embedPage(report: EmbedReport): string {
@@ -97,15 +100,33 @@ function scatter({ texts, projection }: EmbedReport): string {
     (WIDTH - 2 * MARGIN - LABEL) / (x.most - x.least || 1),
     (HEIGHT - 2 * MARGIN) / (y.most - y.least || 1),
   );
+  const free = labelPlacer();
   const marks = points.map((point, index) => {
-    const left = (MARGIN + (point.x - x.least) * perUnit).toFixed(1);
-    const top = (MARGIN + (y.most - point.y) * perUnit).toFixed(1);
+    const left = MARGIN + (point.x - x.least) * perUnit;
+    const top = MARGIN + (y.most - point.y) * perUnit;
     const kind = index < texts.length ? "text" : "token";
-    const label = escapeHtml(point.label);
-    return `<g class="${kind}" transform="translate(${left} ${top})"><title>${label}</title><circle r="${kind === "text" ? 6 : 4}"/><text x="9" y="4">${label}</text></g>`;
+    const label = escapeHtml(point.label.trim() || point.label);
+    const below = free(left + 9, top, point.label.length);
+    return `<g class="${kind}" transform="translate(${left.toFixed(1)} ${top.toFixed(1)})"><title>${label}</title><circle r="${kind === "text" ? 6 : 4}"/><text x="9" y="${4 + below}">${label}</text></g>`;
   });
   // Texts last, over the tokens around them.
   return `<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" role="img" aria-label="Texts and their nearest tokens in a plane; the tables have the numbers">${marks.reverse().join("")}</svg>`;
+}
+
+/** How far below its point a label has to go, so that it lies on none that was placed before. */
+function labelPlacer(): (left: number, top: number, characters: number) => number {
+  const placed: { left: number; right: number; top: number }[] = [];
+  return (left, top, characters) => {
+    const right = left + characters * CHARACTER;
+    const isFree = (at: number) =>
+      placed.every((other) => {
+        return Math.abs(other.top - at) >= LINE || other.right < left || other.left > right;
+      });
+    const steps = Array.from({ length: 12 }, (_, step) => (step % 2 ? 1 : -1) * Math.ceil(step / 2) * LINE);
+    const below = steps.find((step) => isFree(top + step)) ?? 0;
+    placed.push({ left, right, top: top + below });
+    return below;
+  };
 }
 
 const STYLE = `
