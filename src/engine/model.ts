@@ -171,7 +171,8 @@ export class Model {
 }
 
 function checkText(ids: readonly number[], contextLength: number): void {
-  if (ids.length === 0) throw new SluiceError("bad-input", "the text is empty: it has no tokens");
+  if (ids.length === 0)
+    throw new SluiceError("bad-input", "the text is empty: it has no tokens", { next: "Give some text." });
   if (ids.length > contextLength)
     throw new SluiceError(
       "context-full",

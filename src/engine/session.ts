@@ -178,7 +178,10 @@ export class Session {
   #check(prompt: readonly number[], maxTokens: number): void {
     if (!(maxTokens >= 0))
       throw new SluiceError("bad-input", `maxTokens is ${maxTokens}, but must be a number from 0 up`);
-    if (prompt.length === 0) throw new SluiceError("bad-input", "the prompt is empty: it has no tokens");
+    if (prompt.length === 0)
+      throw new SluiceError("bad-input", "the prompt is empty: it has no tokens", {
+        next: "Give some text, or leave out --no-template: a chat begins with tokens of its own.",
+      });
     if (prompt.length > this.contextLength)
       throw new SluiceError(
         "context-full",

@@ -25,7 +25,10 @@ export class RowReader {
     try {
       this.#file = openSync(this.#path, "r");
     } catch (error) {
-      throw new SluiceError("io", `cannot read ${this.#path}: ${reasonOf(error)}`, { cause: error });
+      throw new SluiceError("io", `cannot read ${this.#path}: ${reasonOf(error)}`, {
+        next: "Check the disk that it is on, and the unpacked model with `sluice cache verify`.",
+        cause: error,
+      });
     }
     const { dtype, columns } = file.tensors[0];
     this.#panel = new Uint8Array(panelBytes(dtype, columns));

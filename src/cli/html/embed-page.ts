@@ -49,14 +49,14 @@ export function embedPage(report: EmbedReport): string {
     style: STYLE,
     body: `<p>Token embeddings of ${escapeHtml(model.name)} (${escapeHtml(model.dtype)}), vectors of ${width} values. A text of several tokens is the mean of theirs.</p>
 <h2>Cosine similarity</h2>
-<div class="scroll">${matrix(report, report.cosine, "1 is the same direction, 0 a right angle", 3, true)}</div>
+<div class="scroll" tabindex="0">${matrix(report, report.cosine, "1 is the same direction, 0 a right angle", 3, true)}</div>
 <h2>Dot products</h2>
-<div class="scroll">${matrix(report, report.dot, "cosine times both lengths", 4, false)}</div>
+<div class="scroll" tabindex="0">${matrix(report, report.dot, "cosine times both lengths", 4, false)}</div>
 <h2>In the plane</h2>
 <p class="dim">The two directions in which these vectors differ most show ${shares} of their variance. Dots are the texts, rings the tokens nearest to them.</p>
-<div class="scroll">${scatter(report)}</div>
+<div class="scroll" tabindex="0">${scatter(report)}</div>
 <h2>Nearest tokens</h2>
-<div class="scroll"><table><thead><tr><th scope="col">text</th><th scope="col">tokens of the vocabulary, cosine</th></tr></thead><tbody>
+<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">text</th><th scope="col">tokens of the vocabulary, cosine</th></tr></thead><tbody>
 ${texts
   .map(
     ({ text, nearest }) =>
@@ -130,7 +130,7 @@ function labelPlacer(): (left: number, top: number, characters: number) => numbe
 }
 
 const STYLE = `
-svg { max-width: 100%; height: auto; border: 1px solid var(--line); border-radius: 6px; font: 12px system-ui, sans-serif; }
+svg { max-width: 100%; min-width: 40rem; height: auto; border: 1px solid var(--line); border-radius: 6px; font: 12px system-ui, sans-serif; }
 svg text { fill: var(--dim); white-space: pre; } svg .token circle { fill: none; stroke: var(--dim); stroke-width: 1.5; }
 svg .text circle { fill: var(--hot); } svg .text text { fill: var(--ink); font-weight: 600; }
 `;
