@@ -13,13 +13,17 @@
  *
  * @module
  */
+export { compareEmbeddings, type Embeddings, type NearToken } from "./engine/embeddings.ts";
 export { Model, type OpenOptions } from "./engine/model.ts";
 export type { Session } from "./engine/session.ts";
 export type {
+  Candidate,
+  Choice,
   GeneratedToken,
   GenerateOptions,
   GenerateProgress,
   GenerateResult,
+  LensPosition,
   SamplingOptions,
   StopReason,
   TokenLogprob,

@@ -7,7 +7,7 @@ import { printableLine } from "./printable.ts";
 
 /**
  * Exit codes: 0, 1 for a failure, 2 for a command line that makes no sense, 128 + signal for one that was stopped.
- * Prints what went wrong on stderr; the stack only with `--verbose` or SLUICE_DEBUG.
+ * Prints what went wrong on stderr; the stack only with `--verbose` (of every command) or SLUICE_DEBUG.
  */
 export function reportFailure(error: unknown, verbose: boolean): number {
   // Commander has already printed its message, or the help or version that was asked for.
@@ -34,7 +34,7 @@ export function failureLines(error: unknown): string[] {
   const message = error instanceof Error ? error.message : String(error);
   return [
     `sluice: unexpected error: ${printableLine(message.split("\n", 1)[0])}`,
-    "  Set SLUICE_DEBUG=1 to see where it happened.",
+    "  --verbose shows where it happened.",
   ];
 }
 

@@ -8,7 +8,7 @@ import { readFileSync, statSync } from "node:fs";
 import { constants } from "node:os";
 
 const TUNABLE = "glibc.malloc.hugetlb=1";
-const STREAMING = ["run", "chat", "watch", "logits", "bench", "plan"];
+const STREAMING = ["run", "chat", "watch", "logits", "lens", "bench", "plan"];
 /** Below this a model is read from the page cache, where huge pages gain nothing. */
 const LARGE_BYTES = 256 * 1024 * 1024;
 /** Set in the second process where the first one stands behind it. */

@@ -17,5 +17,10 @@ export function chooseModel(
   if (argument !== undefined && option !== undefined) {
     command.error("error: more than one model: give it as an argument or with -m, not both");
   }
-  return argument ?? option ?? fallback ?? command.error("error: no model: give a GGUF file");
+  return (
+    argument ??
+    option ??
+    fallback ??
+    command.error("error: no model: give a GGUF file, as an argument or with -m")
+  );
 }

@@ -68,6 +68,11 @@ export function addGenerationOptions(command: Command): Command {
     );
 }
 
+/** Parser of an option that may be given several times. */
+export function collect(text: string, before: readonly string[] = []): string[] {
+  return [...before, text];
+}
+
 /** Sampling options from the command line; a value out of range is a usage error of `command`. */
 export function samplingOptions(flags: GenerationFlags, command: Command): SamplingOptions {
   const sampling: SamplingOptions = {

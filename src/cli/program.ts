@@ -65,6 +65,18 @@ const COMMANDS: readonly {
     load: async () => (await import("./logits.ts")).logitsCommand(),
   },
   {
+    name: "embed",
+    usage: "<model> <text...>",
+    summary: "compare token embeddings, and find the nearest tokens",
+    load: async () => (await import("./embed.ts")).embedCommand(),
+  },
+  {
+    name: "lens",
+    usage: "[model]",
+    summary: "show what the model would say after each layer",
+    load: async () => (await import("./lens.ts")).lensCommand(),
+  },
+  {
     name: "bench",
     usage: "[model]",
     summary: "time prompts and generation, as llama-bench does",
@@ -75,6 +87,12 @@ const COMMANDS: readonly {
     usage: "<command>",
     summary: "look after unpacked models",
     load: async () => (await import("./cache.ts")).cacheCommand(),
+  },
+  {
+    name: "completion",
+    usage: "<shell>",
+    summary: "print a completion script for bash, zsh or fish",
+    load: async () => (await import("./completion.ts")).completionCommand(() => assemble(() => true)),
   },
   {
     name: "demo",
@@ -99,18 +117,25 @@ A command that needs an unpacked model unpacks it first. Exit codes: 0, 1 (failu
  * Errors are thrown, nothing exits.
  */
 export async function createProgram(argv: readonly string[]): Promise<Command> {
+  const wanted = COMMANDS.find(({ name }) => name === argv.find((argument) => !isHelp(argument)));
+  return assemble((command) => command === wanted);
+}
+
+/** @param inFull which commands to load; of the others there are name and summary only */
+async function assemble(inFull: (command: (typeof COMMANDS)[number]) => boolean): Promise<Command> {
   const program = new Command("sluice")
     .description("Runs GGUF language models that do not fit in RAM, by streaming their layers from disk.")
     .version(version(), "-V, --version", "print the version")
     .helpOption("-h, --help", "print help for a command")
-    .helpCommand("help [command]", "print help for a command")
+    .helpCommand(false)
     .addHelpText("after", EXAMPLES);
-  const wanted = COMMANDS.find(({ name }) => name === argv.find((argument) => !isHelp(argument)));
   for (const command of COMMANDS) {
     const { name, usage, summary, hidden = false, load } = command;
-    const shown = command === wanted ? await load() : new Command(name).usage(usage);
+    const shown = inFull(command) ? await load() : new Command(name).usage(usage);
     program.addCommand(shown.summary(summary), { hidden });
+    if (inFull(command)) [shown, ...descendants(shown)].forEach(addVerbose);
   }
+  program.addCommand(helpCommand(program));
   for (const command of [program, ...descendants(program)]) {
     command.exitOverride().configureOutput({
       outputError: (text, write) => write(textFor(process.stderr, text.replace(/^error: /, "sluice: "))),
@@ -118,6 +143,27 @@ export async function createProgram(argv: readonly string[]): Promise<Command> {
     command.showHelpAfterError(`Try '${fullName(command)} --help'.`);
   }
   return program;
+}
+
+/** As commander's own, which takes a name that it does not know for none. */
+function helpCommand(program: Command): Command {
+  return new Command("help")
+    .argument("[command]")
+    .description("print help for a command")
+    .helpOption(false)
+    .action((name: string | undefined) => {
+      if (name === undefined) program.help();
+      const named = program.commands.find((command) => command.name() === name);
+      if (named) named.help();
+      // The error of an unknown command, with the one that was meant.
+      program.parse([name], { from: "user" });
+    });
+}
+
+/** `--verbose` shows where any command failed; some print more with it all the time. */
+function addVerbose(command: Command): void {
+  if (command.commands.length > 0 || command.options.some(({ long }) => long === "--verbose")) return;
+  command.option("--verbose", "when it fails, print where");
 }
 
 function isHelp(argument: string): boolean {

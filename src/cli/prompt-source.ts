@@ -9,9 +9,12 @@ export interface PromptFlags {
   file?: string;
   messages?: string;
   system?: string;
+  systemFile?: string;
   /** False with `--no-template`. */
   template: boolean;
 }
+
+const NO_PROMPT = "error: no prompt: give one of -p TEXT, -f FILE, --messages FILE, or text on stdin";
 
 /** Where the prompt comes from, as the command line says. */
 export type PromptSource =
@@ -19,14 +22,28 @@ export type PromptSource =
   /** In a file; `-` is stdin. */
   | { readonly kind: "file" | "messages"; readonly path: string };
 
-/** The one source of the prompt; none, several, or options that contradict it are usage errors of `command`. */
-export function promptSource(flags: PromptFlags, command: Command): PromptSource {
-  const { prompt, file, messages, system, template } = flags;
+/**
+ * The one source of the prompt; without one it is stdin, unless that is a terminal. None, several, or options that
+ * contradict it are usage errors of `command`.
+ */
+export function promptSource(
+  flags: PromptFlags,
+  command: Command,
+  stdin: { readonly isTTY?: boolean } = process.stdin,
+): PromptSource {
+  const { prompt, file, messages, template } = flags;
+  const system = flags.system ?? flags.systemFile;
   const given = [prompt, file, messages].filter((value) => value !== undefined);
-  if (given.length === 0) command.error("error: no prompt: give one of -p TEXT, -f FILE, --messages FILE");
+  if (given.length === 0 && stdin.isTTY) command.error(NO_PROMPT);
   if (given.length > 1) command.error("error: more than one prompt: give only one of -p, -f, --messages");
   if (messages !== undefined && !template) {
     command.error("error: --messages needs the chat template: leave out --no-template");
+  }
+  if (flags.system !== undefined && flags.systemFile !== undefined) {
+    command.error("error: more than one system message: give --system or --system-file, not both");
+  }
+  if (file === "-" || messages === "-" || given.length === 0 || prompt === "-") {
+    if (flags.systemFile === "-") command.error("error: stdin cannot be both prompt and system message");
   }
   if (system !== undefined && !template) {
     command.error("error: --system needs the chat template: leave out --no-template");
@@ -36,21 +53,35 @@ export function promptSource(flags: PromptFlags, command: Command): PromptSource
   }
   if (messages !== undefined) return { kind: "messages", path: messages };
   if (file !== undefined) return { kind: "file", path: file };
-  return prompt === "-" ? { kind: "file", path: "-" } : { kind: "text", text: prompt as string };
+  return prompt === undefined || prompt === "-"
+    ? { kind: "file", path: "-" }
+    : { kind: "text", text: prompt };
 }
 
 /** A text for the model to continue, or messages for the chat template. */
 export type Prompt = string | readonly ChatMessage[];
 
 /** Read the prompt. One newline at the end of a file or of stdin is left out. */
-export async function readPrompt(source: PromptSource, { system, template }: PromptFlags): Promise<Prompt> {
+export async function readPrompt(
+  source: PromptSource,
+  flags: PromptFlags,
+  command: Command,
+): Promise<Prompt> {
+  const { template, systemFile } = flags;
   if (source.kind === "messages") {
     return parseMessages(await readText(source.path), source.path === "-" ? "stdin" : source.path);
   }
-  const text = source.kind === "text" ? source.text : (await readText(source.path)).replace(/\r?\n$/, "");
+  const text = source.kind === "text" ? source.text : await readBlock(source.path);
+  if (text === "" && source.kind === "file" && source.path === "-") command.error(NO_PROMPT);
   if (!template) return text;
+  const system = systemFile === undefined ? flags.system : await readBlock(systemFile);
   const message = { role: "user", content: text };
   return system === undefined ? [message] : [{ role: "system", content: system }, message];
+}
+
+/** Without the newline that ends the last line. */
+async function readBlock(path: string): Promise<string> {
+  return (await readText(path)).replace(/\r?\n$/, "");
 }
 
 async function readText(path: string): Promise<string> {

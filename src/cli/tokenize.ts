@@ -1,4 +1,3 @@
-import { isUtf8 } from "node:buffer";
 import { Command } from "commander";
 import { openGguf } from "../gguf/open.ts";
 import { buildTokenizerData } from "../text/build-tokenizer-data.ts";
@@ -7,8 +6,9 @@ import type { Tokenizer } from "../text/types.ts";
 import { decodeUtf8 } from "../text/utf8.ts";
 import { chooseModel } from "./model-argument.ts";
 import { print } from "./note.ts";
-import { printableJson, printableLine } from "./printable.ts";
+import { printableJson } from "./printable.ts";
 import { readInput } from "./read-input.ts";
+import { showPiece } from "./show-piece.ts";
 
 interface TokenizeFlags {
   readonly model?: string;
@@ -60,12 +60,4 @@ function tokensJson(tokenizer: Tokenizer, ids: readonly number[]): string {
 function tokenLines(tokenizer: Tokenizer, ids: readonly number[]): string {
   const width = String(tokenizer.size).length;
   return ids.map((id) => `${String(id).padStart(width)} ${showPiece(tokenizer.bytes(id, true))}\n`).join("");
-}
-
-/** A piece in quotes; the bytes of one that is no whole text as `\xf0`. */
-function showPiece(bytes: Uint8Array): string {
-  const text = isUtf8(bytes)
-    ? printableLine(decodeUtf8(bytes).replace(/["\\]/g, "\\$&"))
-    : Array.from(bytes, (byte) => `\\x${byte.toString(16).padStart(2, "0")}`).join("");
-  return `"${text}"`;
 }

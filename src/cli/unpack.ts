@@ -16,19 +16,22 @@ import {
   type UnpackFlags,
   unpackShown,
 } from "./ensure-unpacked.ts";
+import { chooseModel } from "./model-argument.ts";
 import { print } from "./note.ts";
 import { printableJson, printableLine } from "./printable.ts";
 
-type Flags = UnpackFlags & { force?: boolean; temp?: boolean; json?: boolean };
+type Flags = UnpackFlags & { model?: string; force?: boolean; temp?: boolean; json?: boolean };
 
 export function unpackCommand(): Command {
   const command = new Command("unpack")
     .description("Unpack a model into the cache, once: one file per layer, laid out for streaming.")
-    .argument("<model>", "GGUF file")
+    .argument("[model]", "GGUF file")
+    .option("-m, --model <file>", "GGUF file, as an option")
     .option("--force", "unpack again, though it is there already")
     .option("--temp", "the same as --temp-cache")
     .option("--json", "print one JSON object instead of the table");
-  return addUnpackOptions(command).action(async (model: string, flags: Flags) => {
+  return addUnpackOptions(command).action(async (argument: string | undefined, flags: Flags) => {
+    const model = chooseModel(argument, flags.model, command);
     const root = flags.temp || flags.tempCache ? temporaryRoot() : resolveRoot(flags.cacheDir);
     const unpacked = chooseCache(findCaches(root, fileFingerprint(model)), {});
     const dtype = flags.dtype ?? (await defaultDtype(model, root, unpacked));

@@ -63,7 +63,7 @@ async function watch(argument: string | undefined, flags: WatchFlags, command: C
   const source = promptSource(flags, command);
   const sampling = samplingOptions(flags, command);
   const { predict } = flags;
-  const input = await readPrompt(source, flags);
+  const input = await readPrompt(source, flags, command);
   await withModel(path, flags, async (model) => {
     const prompt = preparePrompt(model, input, flags);
     if (prompt.warning) note(prompt.warning);

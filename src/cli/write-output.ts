@@ -27,9 +27,10 @@ const POLL_MS = 100;
  * Write what `produce` makes to stdout (`-`), into a pipe or a device that is there, or to a file that appears only
  * when it is whole. A link stays, and what it leads to is written.
  *
+ * @param option that gave the path
  * @throws SluiceError `no-space` or `io`, `aborted`, whatever `produce` throws
  */
-export async function writeOutput(path: string, produce: Produce): Promise<void> {
+export async function writeOutput(path: string, produce: Produce, option = "--out"): Promise<void> {
   if (path === "-") return produce(streamWriter(process.stdout));
   try {
     const target = endOfLinks(path);
@@ -39,7 +40,7 @@ export async function writeOutput(path: string, produce: Produce): Promise<void>
     else await writeFile(target, produce);
   } catch (error) {
     const told = isSystemError(error) && errorCode(error) !== "EPIPE";
-    throw told ? ioError(error, "write", path, "Check the path given with --out.") : error;
+    throw told ? ioError(error, "write", path, `Check the path given with ${option}.`) : error;
   }
 }
 

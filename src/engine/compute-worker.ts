@@ -51,7 +51,7 @@ function runSweeps(): never {
   let words = new Uint32Array(memory.buffer);
 
   for (let sweep = 0; ; sweep++) {
-    const { rows, asked } = control.waitForJob(sweep);
+    const job = control.waitForJob(sweep);
     // The memory grows between sweeps.
     if (memory.buffer !== words.buffer) words = new Uint32Array(memory.buffer);
     let started = performance.now();
@@ -63,7 +63,7 @@ function runSweeps(): never {
       started = now;
       control.stage = stage + 1;
     };
-    forward({ model, buffers, kernels, int8, shapes, weights, dtypes, team, words, stageDone }, rows, asked);
+    forward({ model, buffers, kernels, int8, shapes, weights, dtypes, team, words, stageDone }, job);
     cursor.finishSweep();
     if (thread === 0) port.postMessage({ done: sweep } satisfies WorkerMessage);
   }

@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { dirname } from "node:path";
 import { SluiceError, throwIfAborted } from "../errors.ts";
 import { KV_TYPES } from "../kernels/kv-layout.ts";
-import type { KvType } from "../kernels/types.ts";
+import type { Address, KvType } from "../kernels/types.ts";
 import { compileKernels } from "../kernels/wasm.ts";
 import type { Cache } from "../store/cache.ts";
 import { availableMemory } from "../stream/available-memory.ts";
@@ -21,7 +21,9 @@ import { OVERHEAD_BYTES, type Ram, residentBudget } from "./budget.ts";
 import { allocateBuffers, type Buffers, MAXIMUM_ASKED, MAXIMUM_ROWS } from "./buffers.ts";
 import type { ComputeData } from "./compute-worker.ts";
 import { BLOCK_POSITIONS, KvPool, kvBlockBytes, type Sequence } from "./kv-cache.ts";
+import { lensBytes, lensResult } from "./lens.ts";
 import { fillRopeRow, ropeFrequencies } from "./rope-table.ts";
+import type { TokenLogprob } from "./types.ts";
 import { Workers } from "./workers.ts";
 
 /** One token of one sequence on its way through a sweep. */
@@ -37,11 +39,15 @@ export interface SweepOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called about ten times a second with the layer that the sweep is at. */
   readonly onStage?: ((layer: number) => void) | undefined;
+  /** Look at the rows that ask after every layer, not only after the last. */
+  readonly lens?: boolean | undefined;
 }
 
 export interface SweepResult {
   /** For each row that asked, in order: (vocabulary). Copies: they stay valid. */
   readonly logits: readonly Float32Array[];
+  /** With `lens`: for each row that asked the most probable tokens, after the embedding and then after each layer. */
+  readonly lens?: readonly (readonly (readonly TokenLogprob[])[])[];
   readonly timing: SweepTiming;
 }
 
@@ -98,6 +104,8 @@ export class Engine {
   /** The sweep that was asked for last: sweeps wait for each other. */
   #last: Promise<unknown> = Promise.resolve();
   #closed = false;
+  /** Room for a lens, once one was asked for. */
+  #lens: Address = 0;
 
   constructor(cache: Cache, options: EngineOptions = {}) {
     const { manifest, folder } = cache;
@@ -185,7 +193,7 @@ export class Engine {
     return sweep;
   }
 
-  async #sweep(rows: readonly Row[], { signal, onStage }: SweepOptions): Promise<SweepResult> {
+  async #sweep(rows: readonly Row[], { signal, onStage, lens = false }: SweepOptions): Promise<SweepResult> {
     throwIfAborted(signal);
     if (this.#closed) throw new SluiceError("aborted", "the model was closed");
     const start = performance.now();
@@ -209,12 +217,18 @@ export class Engine {
       if (!this.#workers.running) await this.#workers.start(() => this.#reset());
       throwIfAborted(signal);
       this.progress.begin(asked);
-      this.#control.postJob(this.#sweeps, rows.length, asked);
+      const { model } = this.#cache.manifest;
+      if (lens && this.#lens === 0) this.#lens = this.#arena.allocate(lensBytes(model, this.threads));
+      this.#control.postJob(this.#sweeps, { rows: rows.length, asked, lens: lens ? this.#lens : 0 });
       await this.#workers.done();
       const stages = this.#times.take(this.#sweeps++);
       const output = stages.pop()!;
       const timing = { rows: rows.length, ms: performance.now() - start, embedding, layers: stages, output };
-      return { logits: this.#takeLogits(asked), timing };
+      return {
+        logits: this.#takeLogits(asked),
+        ...(lens && { lens: lensResult(model, this.threads, asked, this.#arena.memory.buffer, this.#lens) }),
+        timing,
+      };
     } catch (error) {
       throwIfAborted(signal);
       throw thrown === undefined ? error : thrown.error;

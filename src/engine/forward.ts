@@ -8,7 +8,9 @@ import type { Address, AttentionShape, Int8Kernels, Kernels } from "../kernels/t
 import type { Hyperparameters, TensorRole } from "../model/types.ts";
 import { BLOCK_COLUMNS, isQuantized } from "../store/panel.ts";
 import type { TensorDtype } from "../store/types.ts";
+import type { Job } from "../stream/control.ts";
 import type { Buffers } from "./buffers.ts";
+import { Lens } from "./lens.ts";
 import type { Team } from "./team.ts";
 import type { Input, Weights } from "./weights.ts";
 
@@ -46,17 +48,24 @@ export interface Machine {
  * Run a sweep. Row and asked tables, rope table and x (the embeddings) are filled in already; the logits of the
  * asked rows are in `buffers.logits` afterwards.
  */
-export function forward(machine: Machine, rows: number, asked: number): void {
-  const { model, stageDone } = machine;
+export function forward(machine: Machine, job: Job): void {
+  const { model, team, stageDone } = machine;
+  const { rows, asked } = job;
+  const lens = job.lens === 0 ? undefined : new Lens(machine, team.threads, asked, job.lens);
+  lens?.keep(0, rows);
   for (let layer = 0; layer < model.layers.length; layer++) {
     attention(machine, layer, rows);
     feedForward(machine, layer, rows);
+    lens?.keep(layer + 1, rows);
     stageDone(layer);
   }
-  if (asked > 0) {
-    output(machine, asked);
-    stageDone(model.layers.length);
+  if (asked === 0) {
+    // The next sweep's embeddings go where another thread may still be adding to x.
+    team.barrier();
+    return;
   }
+  output(machine, asked, lens);
+  stageDone(model.layers.length);
 }
 
 /** x += attn_output · attention(rope(q), rope(k), v), with q, k, v = W · norm(x) */
@@ -126,16 +135,23 @@ function feedForward(machine: Machine, index: number, rows: number): void {
   addProduct(machine, index, "ffn_down", gated, columns, rows);
 }
 
-/** logits = output · norm(x), for the rows that asked */
-function output(machine: Machine, asked: number): void {
+/** logits = output · norm(x), for the rows that asked; with a lens for all that it has kept of them */
+function output(machine: Machine, asked: number, lens: Lens | undefined): void {
   const { model, buffers, kernels, weights, team, words } = machine;
   // Any thread may have written the rows that asked.
   team.barrier();
   const rounded = isRounded(machine, model.layers.length, OUTPUT);
-  const normed = normalize(machine, weights.vector("output_norm"), asked, rounded, (index) => {
+  const matrix = model.tiedOutput ? "token_embd" : "output";
+  const norm = weights.vector("output_norm");
+  if (lens !== undefined) {
+    lens.normalize(norm, rounded);
+    team.barrier();
+    weights.each(matrix, lens.read);
+    return;
+  }
+  const normed = normalize(machine, norm, asked, rounded, (index) => {
     return words[buffers.askedTable / 4 + index];
   });
-  const matrix = model.tiedOutput ? "token_embd" : "output";
   weights.multiply(matrix, kernels, normed, asked, buffers.logits, buffers.logitsStride);
 }
 

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { SluiceError } from "../errors.ts";
 import { openCache } from "../store/cache.ts";
 import type { Manifest } from "../store/types.ts";
 import { type ChatTemplate, createChatTemplate, type RenderOptions } from "../text/chat-template.ts";
@@ -9,6 +10,7 @@ import { decodeTokenizerData } from "../text/tokenizer-data.ts";
 import type { ChatMessage, Tokenizer } from "../text/types.ts";
 import { Engine, type EngineOptions, type Row } from "./engine.ts";
 import { Session } from "./session.ts";
+import type { LensPosition } from "./types.ts";
 
 /** How to open a model. `contextLength` is what the model was trained for where it is absent. */
 export type OpenOptions = EngineOptions;
@@ -110,6 +112,54 @@ export class Model {
     }
   }
 
+  /**
+   * The logit lens: what the model would say next after each of its layers, at the last positions of a text. Every 16
+   * positions take a sweep; the text before them is read as in `generate`.
+   *
+   * @param positions how many; default: all of the text
+   * @throws SluiceError `context-full` when the text has more tokens than the context, `bad-input` for an empty text or
+   *   ids that are none
+   */
+  async lens(
+    ids: readonly number[],
+    {
+      positions = ids.length,
+      signal,
+      onProgress,
+    }: {
+      readonly positions?: number;
+      readonly signal?: AbortSignal;
+      /** Called with the layer that the sweep is at, and the tokens done by sweeps before it. */
+      readonly onProgress?: (layer: number, tokensDone: number) => void;
+    } = {},
+  ): Promise<LensPosition[]> {
+    checkText(ids, this.contextLength);
+    if (!(Number.isSafeInteger(positions) && positions >= 1))
+      throw new SluiceError("bad-input", `positions is ${positions}, but must be a whole number from 1 up`);
+    const firstAsked = Math.max(0, ids.length - positions);
+    const sequence = this.#engine.createSequence(ids.length);
+    const found: LensPosition[] = [];
+    try {
+      for (let first = 0; first < ids.length; ) {
+        const lens = first >= firstAsked;
+        const end = lens
+          ? first + this.#engine.maximumAsked
+          : Math.min(first + this.#engine.maximumRows, firstAsked);
+        const rows = ids
+          .slice(first, end)
+          .map((token, index): Row => ({ sequence, position: first + index, token, logits: lens }));
+        const onStage = (layer: number) => onProgress?.(layer, first);
+        const sweep = await this.#engine.sweep(rows, { signal, onStage, lens });
+        for (const [index, stages] of (sweep.lens ?? []).entries())
+          found.push({ position: first + index, id: rows[index].token, stages });
+        first += rows.length;
+      }
+      return found;
+    } finally {
+      sequence.truncate(0);
+    }
+  }
+
   /** Bytes of weights in memory, those passing through and those that stay; how the others are read, and by whom. */
   memory(): Pick<Engine, "ringBytes" | "residentBytes" | "streamedBytes" | "direct" | "threads" | "kvType"> {
     return this.#engine;
@@ -123,4 +173,15 @@ export class Model {
   async close(): Promise<void> {
     await this.#engine.close();
   }
+}
+
+function checkText(ids: readonly number[], contextLength: number): void {
+  if (ids.length === 0)
+    throw new SluiceError("bad-input", "the text is empty: it has no tokens", { next: "Give some text." });
+  if (ids.length > contextLength)
+    throw new SluiceError(
+      "context-full",
+      `the text has ${ids.length} tokens, and the context holds ${contextLength}`,
+      { next: "Shorten the text, or raise the context with -c." },
+    );
 }

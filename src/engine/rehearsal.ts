@@ -167,7 +167,7 @@ class Stage {
     });
     if (!this.#workers.running) await this.#workers.start(() => this.#control.reset());
     for (const _ of plan.chunks) this.#control.produce();
-    this.#control.postJob(this.#sweeps, rows, 0);
+    this.#control.postJob(this.#sweeps, { rows, asked: 0 });
     await this.#workers.done();
     return this.#times.take(this.#sweeps++)[0].computeMs;
   }

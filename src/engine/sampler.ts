@@ -11,10 +11,19 @@ export interface Sampler {
    *
    * @param logits (vocabulary); they are left as they are
    * @param recent ids of the text so far, the last one last; the repeat penalty looks at the end of it
+   * @param watch is told of every step that changed the candidates
    * @throws SluiceError `bad-model` where the logits hold NaN or +Infinity
    */
-  sample(logits: Float32Array, recent: readonly number[]): number;
+  sample(logits: Float32Array, recent: readonly number[], watch?: WatchSampler): number;
+  /** What the logits of the candidates are divided by in the end; 0: the most probable one is taken. */
+  readonly temperature: number;
 }
+
+/** What a sampler does with the candidates, in order. */
+export type SamplerStep = "repeat-penalty" | "top-k" | "top-p" | "min-p";
+
+/** Gets each step, and the candidates that there are after it: to be looked at, not to be changed. */
+export type WatchSampler = (step: SamplerStep, candidates: Candidates) => void;
 
 /** What holds where an option is absent: llama.cpp's defaults. */
 export const SAMPLING_DEFAULTS = {
@@ -45,18 +54,27 @@ export function createSampler(options: SamplingOptions = {}): Sampler {
   const seed = options.seed ?? randomInt(2 ** 32);
   check("seed", seed, Number.isSafeInteger(seed) && seed >= 0, "a whole number from 0 up");
 
-  const filters: readonly Filter[] = [keepTopK(topK), keepTopP(topP), keepMinP(minP)];
+  const filters: readonly (readonly [SamplerStep, Filter])[] = [
+    ["top-k", keepTopK(topK)],
+    ["top-p", keepTopP(topP)],
+    ["min-p", keepMinP(minP)],
+  ];
   const random = createRandom(seed);
   let candidates = new Candidates(0);
   return {
-    sample(logits, recent) {
+    temperature,
+    sample(logits, recent, watch) {
       if (candidates.ids.length !== logits.length) candidates = new Candidates(logits.length);
       candidates.load(logits);
       if (repeatPenalty !== 1 && repeatLastN > 0) {
         penalizeRepeats(candidates, recent.slice(-repeatLastN), repeatPenalty);
+        watch?.("repeat-penalty", candidates);
       }
       if (temperature === 0) return candidates.ids[candidates.first()];
-      for (const filter of filters) filter(candidates);
+      for (const [step, filter] of filters) {
+        filter(candidates);
+        watch?.(step, candidates);
+      }
       return draw(candidates, temperature, random);
     },
   };

@@ -3,9 +3,11 @@ import type { Tokenizer } from "../text/types.ts";
 import { Utf8Stream } from "../text/utf8.ts";
 import type { SweepTiming } from "../timing/types.ts";
 import type { Engine, Row } from "./engine.ts";
+import { choose } from "./explain.ts";
 import type { Sequence } from "./kv-cache.ts";
 import { tokenLogprob } from "./logprobs.ts";
 import { createSampler } from "./sampler.ts";
+import { StopTexts } from "./stop-texts.ts";
 import type { GeneratedToken, GenerateOptions, GenerateResult, StopReason } from "./types.ts";
 
 /** One conversation: the tokens that are in its KV cache, and the way to add to them. */
@@ -60,8 +62,9 @@ export class Session {
     options: GenerateOptions = {},
   ): AsyncGenerator<GeneratedToken, GenerateResult> {
     this.#checkIdle();
-    const { maxTokens = Number.POSITIVE_INFINITY, logprobs, signal, onProgress } = options;
+    const { maxTokens = Number.POSITIVE_INFINITY, logprobs, explain, signal, onProgress } = options;
     const sampler = createSampler(options.sampling);
+    const stopTexts = new StopTexts(options.stop ?? []);
     this.#check(prompt, maxTokens);
     this.#generating = true;
     const reused = this.#keep(commonPrefix(this.#ids, prompt.slice(0, -1)));
@@ -72,8 +75,10 @@ export class Session {
     const ids: number[] = [];
     let text = "";
     const result = (stop: StopReason): GenerateResult => {
-      text += utf8.end();
-      return { stop, ids, text, reused, prefill, decode };
+      text += stopTexts.push(utf8.end()) + stopTexts.end();
+      const { found } = stopTexts;
+      const why = found === undefined ? { stop } : { stop: "stop" as const, stopText: found };
+      return { ...why, ids, text, reused, prefill, decode };
     };
 
     try {
@@ -99,15 +104,16 @@ export class Session {
 
       if (maxTokens < 1) return result("length");
       for (;;) {
-        const id = sampler.sample(logits!, history);
+        const { id, choice } = choose(sampler, logits!, history, explain);
         const logprob = logprobs === undefined ? {} : { logprob: tokenLogprob(logits!, id, logprobs) };
         ids.push(id);
         history.push(id);
-        const stop = this.#stopAfter(id, ids.length >= maxTokens);
-        let piece = utf8.push(this.#tokenizer.bytes(id));
-        if (stop) piece += utf8.end();
+        let stop = this.#stopAfter(id, ids.length >= maxTokens);
+        let piece = stopTexts.push(utf8.push(this.#tokenizer.bytes(id)));
+        if (stop) piece += stopTexts.push(utf8.end()) + stopTexts.end();
+        if (stopTexts.found !== undefined) stop = "stop";
         text += piece;
-        yield { id, text: piece, ...logprob };
+        yield { id, text: piece, ...logprob, ...(choice && { choice }) };
         if (stop) return result(stop);
         if (signal?.aborted) return result("abort");
         const sweep = await this.#sweep([id], true, signal, (layer) =>
@@ -172,7 +178,10 @@ export class Session {
   #check(prompt: readonly number[], maxTokens: number): void {
     if (!(maxTokens >= 0))
       throw new SluiceError("bad-input", `maxTokens is ${maxTokens}, but must be a number from 0 up`);
-    if (prompt.length === 0) throw new SluiceError("bad-input", "the prompt is empty: it has no tokens");
+    if (prompt.length === 0)
+      throw new SluiceError("bad-input", "the prompt is empty: it has no tokens", {
+        next: "Give some text, or leave out --no-template: a chat begins with tokens of its own.",
+      });
     if (prompt.length > this.contextLength)
       throw new SluiceError(
         "context-full",

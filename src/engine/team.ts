@@ -10,6 +10,10 @@ export class Team {
     this.#control = control;
   }
 
+  get threads(): number {
+    return this.#control.threads;
+  }
+
   /** This thread's share of `count` things: from `first` … */
   first(count: number): number {
     return Math.floor((count * this.thread) / this.#control.threads);

@@ -1,4 +1,5 @@
 import type { SweepTiming } from "../timing/types.ts";
+import type { SamplerStep } from "./sampler.ts";
 
 /** How the next token is chosen from the logits. */
 export interface SamplingOptions {
@@ -36,6 +37,10 @@ export interface GenerateOptions {
   readonly maxTokens?: number;
   /** How many most probable tokens to report with each token; absent: no log-probabilities. */
   readonly logprobs?: number;
+  /** How many candidates to report with each token, and what the sampler did with them; absent: nothing of it. */
+  readonly explain?: number;
+  /** Texts that end the generation where one of them appears; it is not part of the answer. */
+  readonly stop?: readonly string[];
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: GenerateProgress) => void;
 }
@@ -46,17 +51,49 @@ export interface TokenLogprob {
   readonly logprob: number;
 }
 
+/** What the model would say next at one position of a text, if it ended after each of its layers. */
+export interface LensPosition {
+  readonly position: number;
+  /** The token that is there. */
+  readonly id: number;
+  /** (layers + 1, up to 10): the most probable tokens, first those after the embedding, last those of the model. */
+  readonly stages: readonly (readonly TokenLogprob[])[];
+}
+
 /** One generated token. */
 export interface GeneratedToken {
   readonly id: number;
-  /** Text that became whole with this token: may be empty, for a character can span tokens. */
+  /**
+   * Text that became certain with this token: may be empty, for a character can span tokens, and what might become a
+   * text of `stop` is held back.
+   */
   readonly text: string;
   /** With `logprobs`: this token's, and the most probable ones. */
   readonly logprob?: TokenLogprob & { readonly top: readonly TokenLogprob[] };
+  /** With `explain`: how it was chosen. */
+  readonly choice?: Choice;
 }
 
-/** Why a generation ended: an end-of-generation token, `maxTokens`, the context, or the AbortSignal. */
-export type StopReason = "eog" | "length" | "context" | "abort";
+/** How a token was chosen. */
+export interface Choice {
+  /** The tokens that were most probable, the first one first, and the chosen one where it is none of them. */
+  readonly candidates: readonly Candidate[];
+  /** What the sampler did, in order: how many tokens each step left, and their share of the probability before. */
+  readonly steps: readonly { readonly step: SamplerStep; readonly left: number; readonly mass: number }[];
+}
+
+export interface Candidate {
+  readonly id: number;
+  /** Probability as the model gives it: softmax of its logits. */
+  readonly before: number;
+  /** Probability that it was drawn with; 0 where it was removed, or where the temperature is 0 and it is not the best. */
+  readonly after: number;
+  /** The step that removed it; absent where none did. */
+  readonly removed?: SamplerStep;
+}
+
+/** Why a generation ended: an end-of-generation token, a text of `stop`, `maxTokens`, the context, or the AbortSignal. */
+export type StopReason = "eog" | "stop" | "length" | "context" | "abort";
 
 /** What a generation was, returned when its iterator ends. */
 export interface GenerateResult {
@@ -64,6 +101,8 @@ export interface GenerateResult {
   /** Generated ids; the last one is the end-of-generation token where `stop` is "eog". */
   readonly ids: readonly number[];
   readonly text: string;
+  /** With `stop` "stop": which of the texts it was. */
+  readonly stopText?: string;
   /** Tokens of the prompt that were still in the KV cache and were not computed again. */
   readonly reused: number;
   /** Every sweep that ran: those of the prompt, then one per decoded token. */

@@ -22,6 +22,15 @@ export interface Input {
   };
 }
 
+/** Some panels of a matrix, in one thread's hands. */
+export interface Share {
+  readonly part: Part;
+  readonly panels: Address;
+  /** The first of them in the matrix, and how many. */
+  readonly firstPanel: number;
+  readonly count: number;
+}
+
 /** The products of float32 activations, and of rounded ones, by the dtype of the weights. */
 const FLOAT_PRODUCTS = { f32: "matmulF32", f16: "matmulF16", bf16: "matmulBf16" } as const;
 const QUANTIZED_PRODUCTS = { q8: "matmulQ8", q4: "matmulQ4" } as const;
@@ -50,46 +59,22 @@ export class Weights {
   multiply(
     role: TensorRole,
     kernels: Kernels,
-    { x, rounded, scales, bytes }: Input,
+    input: Input,
     rows: number,
     y: Address,
     yStride: number,
   ): void {
+    this.each(role, (share) => multiplyShare(share, kernels, input, rows, y, yStride));
+  }
+
+  /** Visit this thread's share of every chunk of a matrix as it arrives, then a barrier. */
+  each(role: TensorRole, visit: (share: Share) => void): void {
     for (;;) {
       const part = this.#next(role);
       const first = this.#team.first(part.panels);
       const count = this.#team.end(part.panels) - first;
       const panels = this.#cursor.panels(first, count);
-      const to = y + (part.firstPanel + first) * PANEL_ROWS * 4;
-      if (!isQuantized(part.dtype)) {
-        kernels[FLOAT_PRODUCTS[part.dtype]](panels, count, part.columns, x, rows, to, yStride);
-      } else {
-        const tiled = bytes === undefined ? 0 : rows - (rows % 4);
-        bytes?.kernels.matmulQ8(
-          panels,
-          count,
-          part.columns,
-          bytes.q,
-          bytes.scales,
-          bytes.sums,
-          tiled,
-          to,
-          yStride,
-        );
-        if (rows > tiled) {
-          const [q, rowScales] = [rounded + tiled * part.columns * 2, scales + (tiled * part.columns) / 8];
-          kernels[QUANTIZED_PRODUCTS[part.dtype]](
-            panels,
-            count,
-            part.columns,
-            q,
-            rowScales,
-            rows - tiled,
-            to + tiled * yStride * 4,
-            yStride,
-          );
-        }
-      }
+      visit({ part, panels, firstPanel: part.firstPanel + first, count });
       if (part.firstPanel + part.panels === part.tensorPanels) break;
     }
     this.#team.barrier();
@@ -99,5 +84,29 @@ export class Weights {
     const part = this.#cursor.next();
     if (part.role !== role) throw new Error(`the layer file has ${part.role} where ${role} belongs`);
     return part;
+  }
+}
+
+/** y = W x for some panels of W, at their place in y; for each row of x. */
+export function multiplyShare(
+  { part, panels, firstPanel, count }: Share,
+  kernels: Kernels,
+  { x, rounded, scales, bytes }: Input,
+  rows: number,
+  y: Address,
+  yStride: number,
+): void {
+  const { dtype, columns } = part;
+  const to = y + firstPanel * PANEL_ROWS * 4;
+  if (!isQuantized(dtype)) {
+    kernels[FLOAT_PRODUCTS[dtype]](panels, count, columns, x, rows, to, yStride);
+    return;
+  }
+  const tiled = bytes === undefined ? 0 : rows - (rows % 4);
+  bytes?.kernels.matmulQ8(panels, count, columns, bytes.q, bytes.scales, bytes.sums, tiled, to, yStride);
+  if (rows > tiled) {
+    const [q, rowScales] = [rounded + tiled * columns * 2, scales + (tiled * columns) / 8];
+    const rest = to + tiled * yStride * 4;
+    kernels[QUANTIZED_PRODUCTS[dtype]](panels, count, columns, q, rowScales, rows - tiled, rest, yStride);
   }
 }

@@ -15,6 +15,8 @@ const JOBS = 1 * LINE;
  */
 const ROWS = 2 * LINE;
 const ASKED = ROWS + 2;
+/** Address of room for a lens (see engine/lens.ts), as uint32; 0: none is wanted. */
+const LENS = ROWS + 4;
 /** Chunks that the reader has come past: they are in the ring, or where they stay. */
 const PRODUCED = 3 * LINE;
 /** Stage (layer) that compute thread 0 is at. */
@@ -31,6 +33,14 @@ const SLEEPERS = 1;
 const SPINS = 2000;
 /** Milliseconds between looks at `stop` while asleep. */
 const NAP_MS = 50;
+
+/** What a sweep is asked for. */
+export interface Job {
+  readonly rows: number;
+  /** How many of the rows want logits. */
+  readonly asked: number;
+  readonly lens: number;
+}
 
 /** Thrown inside a worker to unwind when the sweep was stopped; never reaches a user. */
 export class Stopped extends Error {}
@@ -62,17 +72,23 @@ export class Control {
   }
 
   /** Main thread: begin sweep number `job`, when the one before is done. */
-  postJob(job: number, rows: number, asked: number): void {
+  postJob(job: number, { rows, asked, lens = 0 }: Pick<Job, "rows" | "asked"> & Partial<Job>): void {
     this.#words[ROWS + (job % 2)] = rows;
     this.#words[ASKED + (job % 2)] = asked;
+    this.#words[LENS + (job % 2)] = lens;
     Atomics.store(this.#words, STAGE, 0);
     this.#advance(JOBS);
   }
 
   /** Wait until sweep number `job` (from 0) was asked for. */
-  waitForJob(job: number): { rows: number; asked: number } {
+  waitForJob(job: number): Job {
     this.#sleepUntilPast(JOBS, job);
-    return { rows: this.#words[ROWS + (job % 2)], asked: this.#words[ASKED + (job % 2)] };
+    const words = this.#words;
+    return {
+      rows: words[ROWS + (job % 2)],
+      asked: words[ASKED + (job % 2)],
+      lens: words[LENS + (job % 2)] >>> 0,
+    };
   }
 
   /** Reader: wait until all threads are done with chunk number `chunk`. */

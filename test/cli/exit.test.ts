@@ -13,7 +13,7 @@ it("prints what happened, and what to do", () => {
 it("prints an unforeseen error as one clean line", () => {
   const [first, ...rest] = failureLines(new TypeError("x is not a function\n  at y"));
   expect(first).toBe("sluice: unexpected error: x is not a function");
-  expect(rest.join()).toContain("SLUICE_DEBUG");
+  expect(rest.join()).toContain("--verbose");
   expect(failureLines("thrown text")[0]).toBe("sluice: unexpected error: thrown text");
 });
 

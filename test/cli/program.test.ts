@@ -41,18 +41,21 @@ describe("help", () => {
     expect(await parse(["-h"])).toEqual(help);
   });
 
-  it.each(["run", "chat", "logits", "plan", "bench"])("of %s", async (name) => {
+  it.each(["run", "chat", "logits", "plan", "bench", "embed", "lens"])("of %s", async (name) => {
     const help = await parse([name, "--help"]);
     expect(help).toMatchObject({ code: 0, stderr: "" });
     expect(help.stdout).toMatchSnapshot();
     expect(await parse(["help", name])).toEqual(help);
   });
 
-  it.each(["watch", "unpack", "inspect", "tokenize", "render", "cache", "demo"])("loads %s", async (name) => {
-    const { code, stdout } = await parse([name, "--help"]);
-    expect(code).toBe(0);
-    expect(stdout).toMatch(new RegExp(`^Usage: sluice ${name}`));
-  });
+  it.each(["watch", "unpack", "inspect", "tokenize", "render", "cache", "demo", "completion"])(
+    "loads %s",
+    async (name) => {
+      const { code, stdout } = await parse([name, "--help"]);
+      expect(code).toBe(0);
+      expect(stdout).toMatch(new RegExp(`^Usage: sluice ${name}`));
+    },
+  );
 });
 
 describe("usage errors: exit 2, what is wrong, how to get help", () => {
@@ -64,10 +67,20 @@ describe("usage errors: exit 2, what is wrong, how to get help", () => {
       /unknown option '--promt'\n\(Did you mean --prompt\?\)/,
       "sluice run --help",
     ],
-    [["run", "-p", "x"], /no model: give a GGUF file/, "sluice run --help"],
+    [["unpack"], /no model: give a GGUF file/, "sluice unpack --help"],
+    [["embed", MODEL], /no text/, "sluice embed --help"],
+    [["embed", MODEL, ""], /a text is empty/, "sluice embed --help"],
+    [["lens", MODEL, "-p", "x", "--top", "11"], /from 1 to 10/, "sluice lens --help"],
+    [["completion", "tcsh"], /It must be bash, zsh or fish/, "sluice completion --help"],
+    [["run", MODEL, "-p", "x", "--stop", ""], /--stop needs a text/, "sluice run --help"],
+    [["run", MODEL, "-p", "x", "--json", "--json-lines"], /cannot be used with option/, "sluice run --help"],
+    [["chat", "--tmep", "1"], /\(Did you mean --temp\?\)/, "sluice chat --help"],
+    [["lens", "--postions", "1"], /\(Did you mean --positions\?\)/, "sluice lens --help"],
+    [["embd", "x"], /\(Did you mean embed\?\)/, "sluice --help"],
+    [["help", "rnu"], /unknown command 'rnu'\n\(Did you mean run\?\)/, "sluice --help"],
+    [["cache", "verfy"], /\(Did you mean verify\?\)/, "sluice cache --help"],
     [["run", MODEL, "-m", MODEL, "-p", "x"], /more than one model/, "sluice run --help"],
     [["run", MODEL, "another", "-p", "x"], /too many arguments/, "sluice run --help"],
-    [["run", MODEL], /no prompt/, "sluice run --help"],
     [["run", MODEL, "-p", "x", "-f", "y"], /more than one prompt/, "sluice run --help"],
     [
       ["run", MODEL, "-p", "x", "--temp", "warm"],
@@ -106,7 +119,9 @@ describe("the built command", () => {
   });
 
   it("exits with 2 where the command line makes no sense", async () => {
-    expect(await sluice(["run", MODEL])).toMatchObject({ code: 2, stdout: "" });
+    const nothing = await sluice(["run", MODEL]);
+    expect(nothing).toMatchObject({ code: 2, stdout: "" });
+    expect(nothing.stderr).toMatch(/^sluice: no prompt: .* or text on stdin\nTry 'sluice run --help'\.\n$/);
   });
 
   it("exits with 1 where something fails, and shows the stack only when asked", async () => {
@@ -116,6 +131,11 @@ describe("the built command", () => {
     expect(stderr).toMatch(/^sluice: .*\/nowhere\/model\.gguf/);
     expect(stderr).not.toMatch(/^\s+at /m);
     expect((await sluice(argv, { env: { SLUICE_DEBUG: "1" } })).stderr).toMatch(/^\s+at /m);
+    expect((await sluice([...argv, "--verbose"])).stderr).toMatch(/^\s+at /m);
+    // Also of a command that prints nothing more with it.
+    const inspected = await sluice(["inspect", "/nowhere/model.gguf", "--verbose"]);
+    expect(inspected).toMatchObject({ code: 1 });
+    expect(inspected.stderr).toMatch(/^\s+at /m);
   });
 
   it("ends quietly when its reader has seen enough", async () => {

@@ -10,6 +10,15 @@ type Matrix = { rows: number; columns: number; values: Float32Array };
 
 /** Logits (vocabulary) after each of the tokens, in float64. */
 export function referenceLogits(gguf: Gguf, tokens: readonly number[]): Float64Array[] {
+  return transform(gguf, tokens, false).map(([logits]) => logits);
+}
+
+/** For each of the tokens, the logits after the embedding and after each layer (stages, vocabulary). */
+export function referenceLens(gguf: Gguf, tokens: readonly number[]): Float64Array[][] {
+  return transform(gguf, tokens, true);
+}
+
+function transform(gguf: Gguf, tokens: readonly number[], everyStage: boolean): Float64Array[][] {
   const model = readHyperparameters(gguf);
   const matrix = (name: string): Matrix => {
     const { type, shape, offset, bytes } = gguf.tensors.get(name)!;
@@ -46,7 +55,10 @@ export function referenceLogits(gguf: Gguf, tokens: readonly number[]): Float64A
     let x: Float64Array = Float64Array.from(
       embedding.values.subarray(token * columns, (token + 1) * columns),
     );
+    const say = () => multiply(output, rmsNorm(x, outputNorm, model.normEpsilon));
+    const stages: Float64Array[] = [];
     for (const layer of layers) {
+      if (everyStage) stages.push(say());
       const h = rmsNorm(x, layer.attnNorm, model.normEpsilon);
       const q = multiply(layer.q, h);
       const k = multiply(layer.k, h);
@@ -59,7 +71,7 @@ export function referenceLogits(gguf: Gguf, tokens: readonly number[]): Float64A
       const gated = multiply(layer.gate, f).map((g, i) => (g / (1 + Math.exp(-g))) * up[i]);
       x = sum(x, multiply(layer.down, gated));
     }
-    return multiply(output, rmsNorm(x, outputNorm, model.normEpsilon));
+    return [...stages, say()];
   });
 
   function rotate(vector: Float64Array, position: number): void {

@@ -1,0 +1,51 @@
+import { spawnSync } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { environment, MAIN, MODEL } from "../cli/spawn.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+
+/** Every command of a page with the output that is said to follow it. */
+function commandsOf(file: string): [string, string][] {
+  const page = readFileSync(join(root, "docs", file), "utf8");
+  return [...page.matchAll(/```console\n(.*?)```/gs)].flatMap(([, block]) =>
+    block.split(/^(?=\$ )/m).map((part): [string, string] => {
+      const [command, ...output] = part.split("\n");
+      return [command.replace(/^\$ /, ""), output.join("\n")];
+    }),
+  );
+}
+
+/** What is printed may stand for "…": lines where it is alone, else a part of one. */
+function pattern(output: string): RegExp {
+  const escaped = output.trimEnd().replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  return new RegExp(`^${escaped.replace(/^…$/gm, "[^]*?").replace(/…/g, ".*")}$`);
+}
+
+const folder = mkdtempSync(join(tmpdir(), "sluice-commands-"));
+const env = environment({ SLUICE_CACHE_DIR: join(folder, "cache"), CI: "1" });
+beforeAll(() => {
+  symlinkSync(join(root, "models"), join(folder, "models"), "junction");
+  mkdirSync(join(folder, "bin"));
+  const command = join(folder, "bin/sluice");
+  writeFileSync(command, `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`);
+  chmodSync(command, 0o755);
+  const unpacked = spawnSync(process.execPath, [MAIN, "unpack", MODEL], { env, encoding: "utf8" });
+  expect(unpacked.status, unpacked.stderr).toBe(0);
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe.runIf(process.platform !== "win32").each(["explore.md", "scripting.md"])("docs/%s", (file) => {
+  it.each(commandsOf(file))("$ %s", (command, output) => {
+    const PATH = `${join(folder, "bin")}:${env["PATH"]}`;
+    const { stdout } = spawnSync("bash", ["-c", `{ ${command}; } 2>&1`], {
+      cwd: folder,
+      encoding: "utf8",
+      env: { ...env, PATH },
+    });
+    expect(stdout.trimEnd()).toMatch(pattern(output));
+  });
+});
