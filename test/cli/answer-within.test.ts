@@ -55,8 +55,8 @@ it("slides: what is left is answered as if there had been no more, and the syste
       const { ids } = prepare(shorter);
       expect(ids.length).toBeLessThanOrEqual(48);
       // What stands before the first turn, and as much of that as the two have in common by chance.
-      const system = model.encodeChat([messages[0]], { addGenerationPrompt: false });
-      expect(result.reused).toBeGreaterThanOrEqual(system.length);
+      const begin = model.encodeChat([messages[0]], { addGenerationPrompt: false });
+      expect(result.reused).toBeGreaterThanOrEqual(begin.length);
       expect(result.reused).toBeLessThan(ids.length);
       expect(drop.computed).toBe(ids.length - result.reused);
       const fresh = await ask(model.createSession(), shorter);
