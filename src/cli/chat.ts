@@ -1,16 +1,24 @@
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { chatLoop } from "./chat-loop.ts";
+import { THINK_MODES, type ThinkMode } from "./chat-settings.ts";
 import { addEngineOptions, type EngineFlags } from "./engine-options.ts";
 import { addUnpackOptions, type UnpackFlags } from "./ensure-unpacked.ts";
 import { BUNDLED_MODEL, chooseModel } from "./model-argument.ts";
 import { addGenerationOptions, type GenerationFlags, samplingOptions } from "./options.ts";
+import { type Overflow, overflowOption } from "./overflow.ts";
 import { addTemplateOptions, type TemplateFlags } from "./template-options.ts";
 import { withModel } from "./with-model.ts";
 
 type ChatFlags = GenerationFlags &
   TemplateFlags &
   EngineFlags &
-  UnpackFlags & { readonly model?: string; readonly system?: string; readonly verbose?: boolean };
+  UnpackFlags & {
+    readonly model?: string;
+    readonly system?: string;
+    readonly verbose?: boolean;
+    readonly overflow: Overflow;
+    readonly think?: ThinkMode;
+  };
 
 export function chatCommand(): Command {
   const command = new Command("chat")
@@ -20,7 +28,14 @@ export function chatCommand(): Command {
     .argument("[model]", "GGUF file, or the folder of an unpacked model")
     .option("-m, --model <file>", "GGUF file, as an option")
     .option("--system <text>", "system message");
-  addGenerationOptions(command).option("--verbose", "print times after every answer");
+  const think = new Option(
+    "--think <how>",
+    "thoughts of the model: shown (on), none (off), or hidden (hide)",
+  );
+  addGenerationOptions(command)
+    .addOption(overflowOption())
+    .addOption(think.choices(THINK_MODES))
+    .option("--verbose", "print times after every answer");
   addTemplateOptions(command);
   return addUnpackOptions(addEngineOptions(command)).action(
     async (argument: string | undefined, flags: ChatFlags) => {
@@ -31,6 +46,8 @@ export function chatCommand(): Command {
           system: flags.system ?? "",
           sampling,
           maxTokens: flags.predict >= 0 ? flags.predict : undefined,
+          overflow: flags.overflow,
+          think: flags.think,
           template: flags,
           verbose: flags.verbose === true,
         }),

@@ -1,27 +1,43 @@
 import type { ChatMessage } from "../text/types.ts";
 
+/** A question and what was answered, or as much of it as there was. */
+export interface Turn {
+  readonly question: string;
+  readonly answer: string;
+}
+
 /** The messages of a chat. A question that got no answer is not part of it. */
 export class Conversation {
   system: string;
-  readonly #turns: { readonly question: string; answer: string }[] = [];
+  #turns: Turn[] = [];
+  #forgotten = 0;
 
   constructor(system: string) {
     this.system = system;
   }
 
-  get turns(): number {
-    return this.#turns.length;
+  get turns(): readonly Turn[] {
+    return this.#turns;
   }
 
-  /** Everything said so far, and `question` as the last message. */
+  /** How many of the oldest turns the model does not get to read any more. */
+  get forgotten(): number {
+    return this.#forgotten;
+  }
+
+  /** What the model gets to read, and `question` as the last message. */
   ask(question: string): ChatMessage[] {
+    return [...this.messages(), { role: "user", content: question }];
+  }
+
+  /** What the model gets to read of everything said so far. */
+  messages(): ChatMessage[] {
     return [
       ...(this.system === "" ? [] : [{ role: "system", content: this.system }]),
-      ...this.#turns.flatMap((turn) => [
+      ...this.#turns.slice(this.#forgotten).flatMap((turn) => [
         { role: "user", content: turn.question },
         { role: "assistant", content: turn.answer },
       ]),
-      { role: "user", content: question },
     ];
   }
 
@@ -30,8 +46,21 @@ export class Conversation {
     if (answer !== "") this.#turns.push({ question, answer });
   }
 
-  /** Forget all but the system message. */
-  reset(): void {
-    this.#turns.length = 0;
+  /** Take back the last turn. */
+  undo(): Turn | undefined {
+    const turn = this.#turns.pop();
+    this.#forgotten = Math.min(this.#forgotten, this.#turns.length);
+    return turn;
+  }
+
+  /** Let the model read this many fewer of the oldest turns. */
+  forget(turns: number): void {
+    this.#forgotten = Math.min(this.#forgotten + turns, this.#turns.length);
+  }
+
+  /** Forget all but the system message; or go on with these turns. */
+  reset(turns: readonly Turn[] = []): void {
+    this.#turns = [...turns];
+    this.#forgotten = 0;
   }
 }

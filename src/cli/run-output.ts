@@ -2,7 +2,7 @@ import { CommanderError } from "commander";
 import type { Model } from "../engine/model.ts";
 import type { GeneratedToken, GenerateProgress, GenerateResult } from "../engine/types.ts";
 import { SluiceError } from "../errors.ts";
-import { AnswerView } from "./answer-view.ts";
+import { AnswerView, type AnswerViewOptions } from "./answer-view.ts";
 import { explainLines } from "./explain-view.ts";
 import { note, print } from "./note.ts";
 import { printableJson } from "./printable.ts";
@@ -14,7 +14,7 @@ export type RunFormat = "text" | "json" | "json-lines";
 /** An answer on its way to stdout, in one of the formats. */
 export class RunOutput {
   readonly #format: RunFormat;
-  readonly #view = new AnswerView();
+  #view: AnswerView | undefined;
   readonly tokens: GeneratedToken[] = [];
   #printed = 0;
 
@@ -22,25 +22,32 @@ export class RunOutput {
     this.#format = format;
   }
 
-  start(model: Model, prompt: { readonly ids: readonly number[] }): void {
+  start(model: Model, prompt: { readonly ids: readonly number[] }, options: AnswerViewOptions): void {
+    this.#view = new AnswerView(options);
     this.#event("start", { model: modelReport(model), prompt: { tokens: prompt.ids.length } });
   }
 
-  readonly onProgress = (progress: GenerateProgress): void => this.#view.onProgress(progress);
+  readonly onProgress = (progress: GenerateProgress): void => this.#view?.onProgress(progress);
 
   readonly onToken = (token: GeneratedToken): void => {
     this.tokens.push(token);
     this.#event("token", token);
-    this.#view.write(this.#format === "text" ? token.text : "");
+    this.#view?.write(this.#format === "text" ? token.text : "");
     this.#printed += token.text.length;
   };
+
+  /** Say something beside the answer. */
+  remark(text: string): void {
+    if (this.#view) this.#view.remark(text);
+    else note(text);
+  }
 
   /** The generation is over, or has failed: take the live line away, and end the line. */
   close(result?: GenerateResult): void {
     // What was held back when it was stopped.
     const rest = result?.text.slice(this.#printed) ?? "";
-    if (this.#format === "text" && rest !== "") this.#view.write(rest);
-    this.#view.end();
+    if (this.#format === "text" && rest !== "") this.#view?.write(rest);
+    this.#view?.end();
   }
 
   end(report: RunReport, model: Model): void {

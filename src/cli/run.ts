@@ -1,7 +1,7 @@
 import { Command, Option } from "commander";
 import type { Model } from "../engine/model.ts";
 import type { GenerateResult } from "../engine/types.ts";
-import { answer } from "./answer.ts";
+import { answerWithin } from "./answer-within.ts";
 import { addEngineOptions, type EngineFlags } from "./engine-options.ts";
 import { addUnpackOptions, type UnpackFlags } from "./ensure-unpacked.ts";
 import { EXPLAINED } from "./explain-view.ts";
@@ -15,11 +15,13 @@ import {
   samplingOptions,
   wholeNumber,
 } from "./options.ts";
-import { preparePrompt } from "./prepare-prompt.ts";
+import { droppedText, type Overflow, overflowOption } from "./overflow.ts";
+import { type PreparedPrompt, preparePrompt } from "./prepare-prompt.ts";
 import { type Prompt, type PromptFlags, promptSource, readPrompt } from "./prompt-source.ts";
 import { RunOutput } from "./run-output.ts";
 import { reportRun } from "./run-report.ts";
 import { addTemplateOptions, type TemplateFlags } from "./template-options.ts";
+import { thinkMarks } from "./thinking.ts";
 import { noteMemory, verdictLines } from "./verdict-view.ts";
 import { withModel } from "./with-model.ts";
 
@@ -30,6 +32,7 @@ type RunFlags = PromptFlags &
   UnpackFlags & {
     readonly model?: string;
     readonly showTemplate?: boolean;
+    readonly overflow: Overflow;
     readonly logprobs?: number;
     readonly stop?: readonly string[];
     readonly explain?: boolean;
@@ -67,6 +70,7 @@ export function runCommand(): Command {
   );
   const stop = new Option("--stop <text>", "end where this text appears, and leave it out; may be repeated");
   addGenerationOptions(command)
+    .addOption(overflowOption())
     .addOption(logprobs.argParser(wholeNumber(0)))
     .addOption(stop.argParser(collect))
     .option("--explain", "show for each token the best candidates, and what the sampler removed")
@@ -94,34 +98,55 @@ async function run(argument: string | undefined, flags: RunFlags, command: Comma
     command.error("error: --logprobs needs --json or --json-lines");
   }
   if (stop.includes("")) command.error("error: --stop needs a text that is not empty");
+  if (flags.overflow === "slide" && source.kind !== "messages") {
+    command.error("error: --overflow slide needs --messages: a single prompt has no older turns to drop");
+  }
   const output = new RunOutput(format);
   const generate = async (model: Model, input: Prompt) => {
-    const prompt = preparePrompt(model, input, flags);
-    if (prompt.warning) note(prompt.warning);
-    if (flags.showTemplate) note(prompt.text);
+    const context = model.contextLength;
     const session = model.createSession();
-    output.start(model, prompt);
+    const marks = thinkMarks((flags.chatTemplateFile ?? model.template).source);
+    let prompt: PreparedPrompt | undefined;
     let result: GenerateResult | undefined;
-    const generation = answer(session, prompt.ids, {
+    const generation = answerWithin(model, session, typeof input === "string" ? [] : input, {
+      overflow: flags.overflow,
+      prepare: (messages) => preparePrompt(model, typeof input === "string" ? input : messages, flags),
+      ...(format === "text" && { marks }),
       sampling,
       stop,
       ...(predict >= 0 && { maxTokens: predict }),
       ...(logprobs !== undefined && { logprobs }),
       ...(flags.explain && { explain: EXPLAINED }),
       signal: interruptSignal,
+      onPrompt: (read) => {
+        prompt = read;
+        if (read.warning) note(read.warning);
+        if (flags.showTemplate) note(read.text);
+        const room = flags.overflow === "slide" ? Infinity : context - read.ids.length + 1;
+        const thinking = typeof input !== "string" && read.text.trimEnd().endsWith(marks.open);
+        const limit = Math.min(predict >= 0 ? predict : Infinity, room);
+        output.start(model, read, { marks, thinking, limit });
+      },
       onProgress: output.onProgress,
       onToken: output.onToken,
+      onDrop: (dropped, computed) => {
+        output.remark(`sluice: ${droppedText(dropped, { context, computed })}`);
+      },
     });
     try {
       result = await generation;
     } finally {
       output.close(result);
     }
-    output.end(reportRun({ model, session, prompt, tokens: output.tokens, result }), model);
+    output.end(reportRun({ model, session, prompt: prompt!, tokens: output.tokens, result }), model);
     if (flags.verbose) note((await verdictLines(model, { loadMs: model.loadMs, ...result })).join("\n"));
     else noteMemory(model, result.decode);
     if (result.stop === "context") {
-      note(`sluice: stopped: the context of ${model.contextLength} tokens is full\n  Raise it with -c.`);
+      const slides = source.kind === "messages" && flags.overflow === "stop";
+      const advice = slides
+        ? "Raise it with -c, or drop the oldest turns: --overflow slide."
+        : "Raise it with -c.";
+      note(`sluice: stopped: the context of ${context} tokens is full\n  ${advice}`);
     }
     if (result.stop === "abort") process.exitCode = signalExitCode(interruptSignal.reason);
   };

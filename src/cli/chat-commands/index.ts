@@ -1,0 +1,54 @@
+/** The commands of the chat. A further one: a file like its neighbours, and a line in the list. */
+import { nearest } from "../nearest.ts";
+import type { ChatCommand } from "./command.ts";
+import { edit } from "./edit.ts";
+import { exit } from "./exit.ts";
+import { helpCommand } from "./help.ts";
+import { model } from "./model.ts";
+import { regen } from "./regen.ts";
+import { reset } from "./reset.ts";
+import { set } from "./set.ts";
+import { stats } from "./stats.ts";
+import { system } from "./system.ts";
+import { think } from "./think.ts";
+import { tokens } from "./tokens.ts";
+import { undo } from "./undo.ts";
+
+/** In the order of the help. */
+export const CHAT_COMMANDS: readonly ChatCommand[] = [
+  // Of the conversation.
+  regen,
+  edit,
+  undo,
+  reset,
+  system,
+  // Of saved conversations: /save, /load, /list.
+  // Of answers, the model, and what it cost: /timings.
+  set,
+  think,
+  stats,
+  tokens,
+  model,
+  helpCommand(() => CHAT_COMMANDS),
+  exit,
+];
+
+/** The command of this name, in any case of letters. */
+export function findCommand(name: string): ChatCommand | undefined {
+  return CHAT_COMMANDS.find((command) => command.name === name.toLowerCase());
+}
+
+/** What to say where there is no such command. */
+export function unknownCommand(name: string): string {
+  const meant = nearest(
+    name.toLowerCase(),
+    CHAT_COMMANDS.map((command) => command.name),
+  );
+  const advice = meant === undefined ? "" : ` Did you mean /${meant}?`;
+  return `There is no /${name}.${advice} /help lists the commands.`;
+}
+
+/** What a command that is being typed may become. */
+export function completeCommand(text: string): string[] {
+  return CHAT_COMMANDS.map(({ name }) => `/${name}`).filter((name) => text !== "" && name.startsWith(text));
+}

@@ -1,0 +1,13 @@
+import { note } from "../note.ts";
+import type { ChatCommand } from "./command.ts";
+
+export const reset: ChatCommand = {
+  name: "reset",
+  summary: "forget the conversation",
+  run(talk) {
+    talk.conversation.reset();
+    talk.session.reset();
+    talk.unanswered = undefined;
+    note("The conversation is forgotten; the system message stays.");
+  },
+};
