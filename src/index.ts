@@ -14,7 +14,7 @@
  * @module
  */
 export { Model, type OpenOptions } from "./engine/model.ts";
-export type { Session } from "./engine/session.ts";
+export type { Session, SessionSnapshot } from "./engine/session.ts";
 export type {
   GeneratedToken,
   GenerateOptions,

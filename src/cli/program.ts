@@ -71,6 +71,12 @@ const COMMANDS: readonly {
     load: async () => (await import("./cache.ts")).cacheCommand(),
   },
   {
+    name: "sessions",
+    usage: "<command>",
+    summary: "look after saved conversations",
+    load: async () => (await import("./sessions.ts")).sessionsCommand(),
+  },
+  {
     name: "demo",
     usage: "",
     summary: "unpack the bundled model and ask it two questions",
