@@ -1,6 +1,6 @@
 import type { Model } from "../engine/model.ts";
 import { throwIfAborted } from "../errors.ts";
-import { readChatInput } from "./chat-commands.ts";
+import { readChatInput } from "./chat-input.ts";
 import { interruptSignal, signalExitCode, takeCtrlC } from "./interrupt.ts";
 import { LineInput } from "./line-input.ts";
 import { note } from "./note.ts";
@@ -36,10 +36,11 @@ export async function chatLoop(model: Model, options: TalkOptions): Promise<void
       const entered = await readChatInput((prompt) => input.next(prompt));
       throwIfAborted(interruptSignal);
       if (entered === undefined && interactive) process.stdout.write("\n");
-      if (entered === undefined || entered.kind === "exit") break;
+      if (entered === undefined) break;
       leavesNext = false;
       await talk.take(entered);
       throwIfAborted(interruptSignal);
+      if (talk.left) break;
     }
     if (talk.failed && !interactive) process.exitCode = 1;
   } finally {

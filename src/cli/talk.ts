@@ -4,7 +4,8 @@ import type { GenerateResult, SamplingOptions } from "../engine/types.ts";
 import { SluiceError } from "../errors.ts";
 import { answer } from "./answer.ts";
 import { AnswerView } from "./answer-view.ts";
-import { CHAT_HELP, type ChatInput } from "./chat-commands.ts";
+import { findCommand, unknownCommand } from "./chat-commands/index.ts";
+import type { ChatInput } from "./chat-input.ts";
 import { Conversation } from "./conversation.ts";
 import { failureLines } from "./exit.ts";
 import { interruptSignal } from "./interrupt.ts";
@@ -25,10 +26,10 @@ export interface TalkOptions {
 
 /** One conversation with a model: takes what the user enters, prints what comes of it. */
 export class Talk {
-  readonly #model: Model;
+  readonly model: Model;
   readonly #options: TalkOptions;
-  readonly #session: Session;
-  readonly #conversation: Conversation;
+  readonly session: Session;
+  readonly conversation: Conversation;
   #last: GenerateResult | undefined;
   /** The last one about the chat template: said once, not at every turn. */
   #warning: string | undefined;
@@ -37,12 +38,14 @@ export class Talk {
   #answering: AbortController | undefined;
   /** Whether any turn could not be answered. */
   failed = false;
+  /** Whether the user wants to leave. */
+  left = false;
 
   constructor(model: Model, options: TalkOptions) {
-    this.#model = model;
+    this.model = model;
     this.#options = options;
-    this.#session = model.createSession();
-    this.#conversation = new Conversation(options.system);
+    this.session = model.createSession();
+    this.conversation = new Conversation(options.system);
   }
 
   get answering(): boolean {
@@ -50,7 +53,7 @@ export class Talk {
   }
 
   banner(): string {
-    const { manifest, contextLength } = this.#model;
+    const { manifest, contextLength } = this.model;
     const { name, architecture, layers } = manifest.model;
     return [
       `${printableLine(name)} · ${printableLine(architecture)}, ${layers.length} layers · ${manifest.dtype} · context of ${contextLength} tokens`,
@@ -66,38 +69,42 @@ export class Talk {
   }
 
   async take(entered: ChatInput): Promise<void> {
-    switch (entered.kind) {
-      case "message":
-        return this.#turn(entered.text);
-      case "help":
-        return note(CHAT_HELP);
-      case "system":
-        return note(this.#system(entered.text));
-      case "reset":
-        this.#conversation.reset();
-        this.#session.reset();
-        return note("The conversation is forgotten; the system message stays.");
-      case "stats":
-        return note((await this.#stats()).join("\n"));
-      case "unknown":
-        return note(`There is no ${entered.name}; /help lists the commands.`);
+    if (entered.kind === "message") return this.ask(entered.text);
+    if (entered.kind === "command") return this.#command(entered.name, entered.argument);
+  }
+
+  async #command(name: string, argument: string): Promise<void> {
+    const command = findCommand(name);
+    if (command === undefined) return note(unknownCommand(name));
+    try {
+      await command.run(this, argument);
+    } catch (error) {
+      if (!(error instanceof SluiceError) || error.code === "aborted") throw error;
+      this.failed = true;
+      note(failureLines(error).join("\n"));
     }
   }
 
-  async #turn(question: string): Promise<void> {
+  /** Leave the chat once the command that asked for it is done. */
+  leave(): void {
+    this.left = true;
+  }
+
+  /** One turn: put a question to the model, print and keep its answer. */
+  async ask(question: string): Promise<void> {
     const view = new AnswerView();
     const stop = new AbortController();
     this.#answering = stop;
     try {
       const { ids, warning } = preparePrompt(
-        this.#model,
-        this.#conversation.ask(question),
+        this.model,
+        this.conversation.ask(question),
         this.#options.template,
       );
       if (warning && warning !== this.#warning) note(warning);
       this.#warning = warning;
       const { sampling, maxTokens } = this.#options;
-      const result = await answer(this.#session, ids, {
+      const result = await answer(this.session, ids, {
         sampling,
         ...(maxTokens !== undefined && { maxTokens }),
         signal: AbortSignal.any([stop.signal, interruptSignal]),
@@ -105,44 +112,35 @@ export class Talk {
         onToken: ({ text }) => view.write(text),
       });
       view.end();
-      this.#conversation.keep(question, result.text);
+      this.conversation.keep(question, result.text);
       if (result.ids.length > 0) this.#last = result;
       if (result.stop === "abort") note("(stopped; Ctrl-C again leaves)");
       if (result.stop === "context")
-        note(`(the context of ${this.#model.contextLength} tokens is full: /reset starts over)`);
-      if (this.#options.verbose) note((await this.#stats()).join("\n"));
-      else this.#hinted ||= noteMemory(this.#model, result.decode);
+        note(`(the context of ${this.model.contextLength} tokens is full: /reset starts over)`);
+      if (this.#options.verbose) note((await this.stats()).join("\n"));
+      else this.#hinted ||= noteMemory(this.model, result.decode);
     } catch (error) {
       view.end();
       if (!isOfThisTurn(error)) throw error;
       this.failed = true;
-      const tooLong = error.code === "context-full" && this.#conversation.turns > 0;
+      const tooLong = error.code === "context-full" && this.conversation.turns > 0;
       note(tooLong ? this.#tooLong(error) : failureLines(error).join("\n"));
     } finally {
       this.#answering = undefined;
     }
   }
 
-  /** Show, set or (with "-") take away the system message. */
-  #system(text: string): string {
-    if (text === "") {
-      const { system } = this.#conversation;
-      return system === "" ? "There is no system message." : `The system message is: ${system}`;
-    }
-    this.#conversation.system = text === "-" ? "" : text;
-    return text === "-" ? "There is no system message now." : "The system message is set.";
-  }
-
   #tooLong({ message }: SluiceError): string {
     return `sluice: the conversation has become too long: ${message}\n  /reset starts over.`;
   }
 
-  async #stats(): Promise<string[]> {
-    const { contextLength, loadMs } = this.#model;
-    const { ids, kvBytes } = this.#session;
+  /** Times of the last answer, and what the context holds. */
+  async stats(): Promise<string[]> {
+    const { contextLength, loadMs } = this.model;
+    const { ids, kvBytes } = this.session;
     const context = `context: ${ids.length} of ${contextLength} tokens, KV cache ${(kvBytes / 1e6).toFixed(1)} MB`;
     if (this.#last === undefined) return [context];
-    const times = await verdictLines(this.#model, { loadMs, ...this.#last });
+    const times = await verdictLines(this.model, { loadMs, ...this.#last });
     return [...times, "", `${context}, ${this.#last.reused} tokens reused`];
   }
 }

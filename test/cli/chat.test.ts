@@ -13,7 +13,7 @@ const STORY = "Tell me a short story about a cat.";
 beforeAll(async () => {
   const { code, stderr } = await sluice(["run", MODEL, "-p", "Hello!", "-n", "1"], { env });
   expect(code, stderr).toBe(0);
-});
+}, 60_000);
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe("chat, piped", () => {

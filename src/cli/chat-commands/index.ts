@@ -1,0 +1,35 @@
+/** The commands of the chat. A further one: a file like its neighbours, and a line in the list. */
+import { nearest } from "../nearest.ts";
+import type { ChatCommand } from "./command.ts";
+import { exit } from "./exit.ts";
+import { helpCommand } from "./help.ts";
+import { reset } from "./reset.ts";
+import { stats } from "./stats.ts";
+import { system } from "./system.ts";
+
+/** In the order of the help. */
+export const CHAT_COMMANDS: readonly ChatCommand[] = [
+  // Of the conversation.
+  system,
+  reset,
+  // Of saved conversations: /save, /load, /list.
+  // Of the model, and of what it cost: /timings.
+  stats,
+  helpCommand(() => CHAT_COMMANDS),
+  exit,
+];
+
+/** The command of this name, in any case of letters. */
+export function findCommand(name: string): ChatCommand | undefined {
+  return CHAT_COMMANDS.find((command) => command.name === name.toLowerCase());
+}
+
+/** What to say where there is no such command. */
+export function unknownCommand(name: string): string {
+  const meant = nearest(
+    name.toLowerCase(),
+    CHAT_COMMANDS.map((command) => command.name),
+  );
+  const advice = meant === undefined ? "" : ` Did you mean /${meant}?`;
+  return `There is no /${name}.${advice} /help lists the commands.`;
+}

@@ -1,0 +1,12 @@
+import { note } from "../note.ts";
+import type { ChatCommand } from "./command.ts";
+
+export const reset: ChatCommand = {
+  name: "reset",
+  summary: "forget the conversation",
+  run(talk) {
+    talk.conversation.reset();
+    talk.session.reset();
+    note("The conversation is forgotten; the system message stays.");
+  },
+};

@@ -1,0 +1,18 @@
+import { expect, it } from "vitest";
+import { CHAT_COMMANDS, findCommand, unknownCommand } from "../../../src/cli/chat-commands/index.ts";
+
+it("has names that can be typed, each once, and a line on each", () => {
+  const names = CHAT_COMMANDS.map(({ name }) => name);
+  expect(new Set(names).size).toBe(names.length);
+  for (const { name, summary } of CHAT_COMMANDS) {
+    expect(name).toMatch(/^[a-z]+$/);
+    expect(summary).toMatch(/^[^\n]{5,80}$/);
+  }
+});
+
+it("finds commands in any case of letters, and says which one was meant", () => {
+  expect(findCommand("Help")?.name).toBe("help");
+  expect(findCommand("frob")).toBeUndefined();
+  expect(unknownCommand("sytem")).toBe("There is no /sytem. Did you mean /system? /help lists the commands.");
+  expect(unknownCommand("frobnicate")).toBe("There is no /frobnicate. /help lists the commands.");
+});
