@@ -112,6 +112,6 @@ async function exportOne(name: string, { format, out }: ExportFlags): Promise<vo
   const json = format === "json" || (format === undefined && extname(out).toLowerCase() === ".json");
   const text = json ? `${printableJson(toJson(found, head))}\n` : toMarkdown(found, head);
   if (out === "-") return print(text);
-  await writeOutput(out, (write) => write(Buffer.from(text)));
+  await writeOutput(out, async (write) => write(Buffer.from(text)));
   note(`Written to ${printableLine(out)}.`);
 }
