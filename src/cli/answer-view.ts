@@ -1,50 +1,117 @@
 import type { GenerateProgress } from "../engine/types.ts";
-import { LiveLine, type LiveStream } from "./live-line.ts";
-import { textFor } from "./note.ts";
+import { isColourful, styled } from "./colour.ts";
+import { isLively, LiveLine, type LiveStream } from "./live-line.ts";
+import { note, textFor } from "./note.ts";
 import { progressTexts } from "./progress-text.ts";
+import { type Piece, type ThinkMarks, ThinkSplitter, thinkMarks } from "./thinking.ts";
+import { WordWrap } from "./word-wrap.ts";
 
-/** Prints an answer on stdout as it comes, with a live line on stderr for as long as nothing comes. */
+export interface AnswerViewOptions {
+  readonly stdout?: LiveStream;
+  readonly stderr?: LiveStream;
+  /** Tokens that the answer can have at most, for the time that is left. */
+  readonly limit?: number;
+  /** What opens and closes thoughts, whether the prompt has opened them, and whether to leave them out. */
+  readonly marks?: ThinkMarks;
+  readonly thinking?: boolean;
+  readonly hideThoughts?: boolean;
+}
+
+/**
+ * Prints an answer on stdout as it comes, with a live line on stderr for as long as nothing comes. On a terminal words
+ * are wrapped, thoughts are dimmed, and it is text only, which cannot drive the terminal; to a file or a pipe it goes
+ * as it is.
+ */
 export class AnswerView {
   readonly #out: LiveStream;
+  readonly #err: LiveStream;
   readonly #live: LiveLine;
-  readonly #started = performance.now();
+  readonly #wrap: WordWrap | undefined;
+  readonly #thoughts: ThinkSplitter;
+  readonly #hides: boolean;
+  readonly #limit: number | undefined;
+  #started = performance.now();
+  #phase: GenerateProgress["phase"] = "prefill";
   #decodeStarted = 0;
   #tokens = 0;
   #lineEnded = true;
+  /** Whether what follows is the first of what is said after thoughts that were left out. */
+  #afterHidden = false;
 
-  constructor({
-    stdout = process.stdout,
-    stderr = process.stderr,
-  }: { readonly stdout?: LiveStream; readonly stderr?: LiveStream } = {}) {
+  constructor(options: AnswerViewOptions = {}) {
+    const { stdout = process.stdout, stderr = process.stderr, limit, hideThoughts = false } = options;
     this.#out = stdout;
+    this.#err = stderr;
     this.#live = new LiveLine(stderr);
+    if (isLively(stdout)) this.#wrap = new WordWrap(() => stdout.columns ?? 80);
+    this.#thoughts = new ThinkSplitter(options.marks ?? thinkMarks(undefined), options.thinking);
+    this.#hides = hideThoughts;
+    this.#limit = limit;
   }
 
   readonly onProgress = (progress: GenerateProgress): void => {
-    this.#live.show(() => progressTexts(progress, this.#pace(progress)));
+    this.#live.show(() => {
+      const texts = progressTexts(progress, this.#pace(progress));
+      return this.#hides && this.#thoughts.thinking && progress.phase === "decode"
+        ? [...texts.map((text) => `thinking · ${text}`), ...texts]
+        : texts;
+    });
   };
 
-  /** Print the text of one token (it may be empty). On a terminal it is text only, and cannot drive it. */
+  /** Print the text of one token (it may be empty). */
   write(text: string): void {
     if (this.#tokens++ === 0) this.#decodeStarted = performance.now();
-    if (text === "") return;
-    const shown = textFor(this.#out, text);
+    this.#print(this.#thoughts.push(text));
+  }
+
+  /** Print a remark on stderr between two pieces of the answer. */
+  remark(text: string): void {
     this.#live.clear();
-    this.#out.write(shown);
-    if (this.#out.isTTY) this.#live.printed(shown);
-    this.#lineEnded = shown.endsWith("\n");
+    if (this.#out.isTTY && !this.#lineEnded) this.#out.write("\n");
+    if (this.#out.isTTY) this.#lineEnded = true;
+    note(text, this.#err);
+    this.#wrap?.restart();
+    this.#live.printed(0);
   }
 
   /** Take the live line away and end the line. */
   end(): void {
+    this.#print(this.#thoughts.end());
     this.#live.clear();
     if (!this.#lineEnded) this.#out.write("\n");
     this.#lineEnded = true;
   }
 
-  #pace({ phase }: GenerateProgress): number {
+  #print(pieces: readonly Piece[]): void {
+    const written = pieces.map((piece) => this.#shown(piece)).join("");
+    if (written === "") return;
+    this.#live.clear();
+    this.#out.write(written);
+    this.#live.printed(this.#wrap?.column ?? 0);
+  }
+
+  #shown({ text, thought }: Piece): string {
+    if (thought && this.#hides) {
+      this.#afterHidden = true;
+      return "";
+    }
+    const kept = this.#afterHidden ? text.trimStart() : text;
+    if (kept === "") return "";
+    this.#afterHidden = false;
+    const harmless = textFor(this.#out, kept);
+    this.#lineEnded = harmless.endsWith("\n");
+    const wrapped = this.#wrap?.push(harmless) ?? harmless;
+    return thought && isColourful(this.#out) ? styled("dim", wrapped) : wrapped;
+  }
+
+  #pace({ phase }: GenerateProgress): { ms: number; tokens: number; limit?: number } {
     const now = performance.now();
-    if (phase === "prefill") return now - this.#started;
-    return this.#tokens > 1 ? (now - this.#decodeStarted) / this.#tokens : 0;
+    const tokens = this.#tokens;
+    const limit = this.#limit === undefined ? {} : { limit: this.#limit };
+    // An answer may have several prefills, where the conversation had to be shortened for it.
+    if (phase === "prefill" && this.#phase === "decode") this.#started = now;
+    this.#phase = phase;
+    if (phase === "prefill") return { ms: now - this.#started, tokens, ...limit };
+    return { ms: tokens > 1 ? (now - this.#decodeStarted) / tokens : 0, tokens, ...limit };
   }
 }

@@ -33,3 +33,37 @@ it("ends the line, once", () => {
   expect(show(false, "text")).toBe("text\n");
   expect(show(true)).toBe("");
 });
+
+it("wraps words on a terminal only", () => {
+  const words = "word ".repeat(30).trim();
+  expect(show(true, words).split("\n")).toHaveLength(3);
+  expect(show(false, words)).toBe(`${words}\n`);
+});
+
+it("hides thoughts, on a terminal and in a pipe, and what parts them from the answer", () => {
+  for (const isTTY of [true, false]) {
+    const written: string[] = [];
+    const stdout = { isTTY, columns: 80, write: (text: string) => written.push(text) };
+    const view = new AnswerView({ stdout, stderr: { write: () => {} }, hideThoughts: true });
+    for (const piece of ["<think>", "\nWell", "</think>", "\n\n", "Yes."]) view.write(piece);
+    view.end();
+    expect(written.join("")).toBe("Yes.\n");
+  }
+});
+
+it("puts a remark on a line of its own on a terminal, and keeps it out of a pipe", () => {
+  for (const [isTTY, expected] of [
+    [true, "one\n(remark)\ntwo\n"],
+    [false, "one two\n"],
+  ] as const) {
+    const written: string[] = [];
+    const stdout = { isTTY, columns: 80, write: (text: string) => written.push(text) };
+    const stderr = { isTTY, write: (text: string) => isTTY && written.push(text) };
+    const view = new AnswerView({ stdout, stderr });
+    view.write("one");
+    view.remark("(remark)");
+    view.write(isTTY ? "two" : " two");
+    view.end();
+    expect(written.join("")).toBe(expected);
+  }
+});

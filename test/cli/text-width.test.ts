@@ -1,35 +1,31 @@
-import { describe, expect, it } from "vitest";
-import { columnAfter, textWidth } from "../../src/cli/text-width.ts";
+import { expect, it } from "vitest";
+import { graphemes, tabWidth, textWidth } from "../../src/cli/text-width.ts";
 
-describe("textWidth", () => {
-  it.each([
-    ["hello", 5],
-    ["", 0],
-    ["héllo · Привет", 14],
-    ["e\u0301", 1],
-    ["こんにちは", 10],
-    ["你好", 4],
-    ["한국", 4],
-    ["😀!", 3],
-    ["\u200d", 0],
-  ])("%j takes %i columns", (text, width) => {
-    expect(textWidth(text)).toBe(width);
-  });
+it.each([
+  ["plain", 5],
+  ["", 0],
+  ["naïve", 5],
+  ["e\u0301", 1],
+  ["日本", 4],
+  ["ｶﾅ", 2],
+  ["한글", 4],
+  ["🐱", 2],
+  ["👩‍👩‍👧‍👦", 2],
+  ["👍🏽", 2],
+  ["🇯🇵🇩🇪", 4],
+  ["❤️", 2],
+  ["❤", 1],
+  ["\u200b", 0],
+  ["नि", 1],
+  ["█░", 2],
+])("%s takes %i columns", (text, width) => {
+  expect(textWidth(text)).toBe(width);
 });
 
-describe("columnAfter", () => {
-  it.each([
-    ["abc", 0, 3],
-    ["abc", 4, 7],
-    ["ab\ncd", 7, 2],
-    ["\n", 7, 0],
-    ["\t", 0, 8],
-    ["a\tb", 0, 9],
-    ["\t", 9, 9],
-    ["abc", 7, 10],
-    ["abcd", 7, 1],
-    ["x".repeat(25), 0, 5],
-  ])("%j from column %i on, of 10: %i", (text, column, after) => {
-    expect(columnAfter(text, column, 10)).toBe(after);
-  });
+it("takes apart what a reader sees as characters", () => {
+  expect(graphemes("ae\u0301👩‍👧🇯🇵!")).toEqual(["a", "e\u0301", "👩‍👧", "🇯🇵", "!"]);
+});
+
+it("knows tab stops", () => {
+  expect([0, 1, 7, 8].map(tabWidth)).toEqual([8, 7, 1, 8]);
 });
