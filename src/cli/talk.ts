@@ -2,6 +2,7 @@ import type { Model } from "../engine/model.ts";
 import type { Session } from "../engine/session.ts";
 import type { GenerateResult, SamplingOptions } from "../engine/types.ts";
 import { SluiceError } from "../errors.ts";
+import type { SessionEntry } from "../session-store/list.ts";
 import { answer } from "./answer.ts";
 import { AnswerView } from "./answer-view.ts";
 import { findCommand, unknownCommand } from "./chat-commands/index.ts";
@@ -12,6 +13,7 @@ import { interruptSignal } from "./interrupt.ts";
 import { note } from "./note.ts";
 import { preparePrompt } from "./prepare-prompt.ts";
 import { printableLine } from "./printable.ts";
+import type { SessionKeeper } from "./session-keeper.ts";
 import type { TemplateFlags } from "./template-options.ts";
 import { noteMemory, verdictLines } from "./verdict-view.ts";
 
@@ -27,7 +29,8 @@ export interface TalkOptions {
 /** One conversation with a model: takes what the user enters, prints what comes of it. */
 export class Talk {
   readonly model: Model;
-  readonly #options: TalkOptions;
+  options: TalkOptions;
+  readonly keeper: SessionKeeper;
   readonly session: Session;
   readonly conversation: Conversation;
   #last: GenerateResult | undefined;
@@ -41,9 +44,10 @@ export class Talk {
   /** Whether the user wants to leave. */
   left = false;
 
-  constructor(model: Model, options: TalkOptions) {
+  constructor(model: Model, options: TalkOptions, keeper: SessionKeeper) {
     this.model = model;
-    this.#options = options;
+    this.options = options;
+    this.keeper = keeper;
     this.session = model.createSession();
     this.conversation = new Conversation(options.system);
   }
@@ -69,8 +73,17 @@ export class Talk {
   }
 
   async take(entered: ChatInput): Promise<void> {
-    if (entered.kind === "message") return this.ask(entered.text);
-    if (entered.kind === "command") return this.#command(entered.name, entered.argument);
+    if (entered.kind === "message") await this.ask(entered.text);
+    if (entered.kind === "command") await this.#command(entered.name, entered.argument);
+    await this.keeper.autosave(this);
+  }
+
+  /** Go on with a saved conversation, and show how it stands. */
+  async resume(entry: SessionEntry): Promise<void> {
+    const lines = await this.keeper.load(this, entry);
+    note(lines.join("\n"));
+    const { last } = this.conversation;
+    if (last && process.stderr.isTTY) note(`> ${last.question}\n${last.answer}`);
   }
 
   async #command(name: string, argument: string): Promise<void> {
@@ -99,11 +112,11 @@ export class Talk {
       const { ids, warning } = preparePrompt(
         this.model,
         this.conversation.ask(question),
-        this.#options.template,
+        this.options.template,
       );
       if (warning && warning !== this.#warning) note(warning);
       this.#warning = warning;
-      const { sampling, maxTokens } = this.#options;
+      const { sampling, maxTokens } = this.options;
       const result = await answer(this.session, ids, {
         sampling,
         ...(maxTokens !== undefined && { maxTokens }),
@@ -117,7 +130,7 @@ export class Talk {
       if (result.stop === "abort") note("(stopped; Ctrl-C again leaves)");
       if (result.stop === "context")
         note(`(the context of ${this.model.contextLength} tokens is full: /reset starts over)`);
-      if (this.#options.verbose) note((await this.stats()).join("\n"));
+      if (this.options.verbose) note((await this.stats()).join("\n"));
       else this.#hinted ||= noteMemory(this.model, result.decode);
     } catch (error) {
       view.end();

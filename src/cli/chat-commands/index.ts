@@ -3,7 +3,10 @@ import { nearest } from "../nearest.ts";
 import type { ChatCommand } from "./command.ts";
 import { exit } from "./exit.ts";
 import { helpCommand } from "./help.ts";
+import { list } from "./list.ts";
+import { load } from "./load.ts";
 import { reset } from "./reset.ts";
+import { save } from "./save.ts";
 import { stats } from "./stats.ts";
 import { system } from "./system.ts";
 
@@ -12,7 +15,10 @@ export const CHAT_COMMANDS: readonly ChatCommand[] = [
   // Of the conversation.
   system,
   reset,
-  // Of saved conversations: /save, /load, /list.
+  // Of saved conversations.
+  save,
+  load,
+  list,
   // Of the model, and of what it cost: /timings.
   stats,
   helpCommand(() => CHAT_COMMANDS),
