@@ -1,84 +1,109 @@
 import { createInterface, type Interface } from "node:readline";
-import { Writable } from "node:stream";
+import { LineEditor } from "./line-editor/line-editor.ts";
+import { isLively } from "./live-line.ts";
+import { note } from "./note.ts";
+
+export interface LineInputOptions {
+  /** Whether somebody types, on a terminal. */
+  readonly interactive: boolean;
+  readonly onCtrlC: () => void;
+  /** What was typed in earlier chats; the last one is the newest. */
+  readonly history?: readonly string[];
+  readonly complete?: (text: string) => readonly string[];
+}
 
 /**
- * Lines from stdin, one at a time. On a terminal they are edited with readline, and what is typed while an answer
- * streams stays out of sight until the next prompt; lines that were finished meanwhile are taken in turn.
+ * Entries from stdin, one at a time: lines, or on a terminal what was typed or pasted. There they are edited, and what
+ * is typed while an answer streams stays out of sight until the next prompt; what was finished meanwhile is taken in
+ * turn.
  */
 export class LineInput {
   readonly interactive: boolean;
-  readonly #readline: Interface;
-  readonly #lines: string[] = [];
-  #hidden = true;
+  /** One of them; the editor needs a terminal whose cursor can be moved. */
+  readonly #editor: LineEditor | undefined;
+  readonly #readline: Interface | undefined;
+  readonly #entries: string[] = [];
   #ended = false;
+  #closed = false;
   #wake: (() => void) | undefined;
 
-  constructor({ interactive, onCtrlC }: { readonly interactive: boolean; readonly onCtrlC: () => void }) {
+  constructor({ interactive, onCtrlC, history = [], complete = () => [] }: LineInputOptions) {
     this.interactive = interactive;
-    this.#readline = createInterface({
-      input: process.stdin,
-      ...(interactive && { output: this.#screen(), terminal: true, historySize: 200 }),
-      crlfDelay: Infinity,
-    });
-    this.#readline.on("SIGINT", onCtrlC);
+    if (interactive && isLively(process.stdout)) {
+      this.#editor = new LineEditor({ history, complete, onCtrlC, onEntry: this.#take });
+      return;
+    }
+    this.#readline = createInterface({ input: process.stdin, terminal: false, crlfDelay: Infinity });
     this.#readline.on("line", (line) => {
-      this.#lines.push(line);
-      this.#hidden = true;
-      if (!interactive) this.#readline.pause();
-      this.#wake?.();
+      this.#take(line);
+      this.#readline?.pause();
     });
-    this.#readline.on("close", () => {
-      this.#ended = true;
-      this.#wake?.();
-    });
+    this.#readline.on("close", () => this.#take(undefined));
   }
 
-  /** The next line, or undefined at the end of the input. Only a terminal shows the prompt. */
-  async next(prompt: string): Promise<string | undefined> {
-    if (this.#lines.length > 0 && this.interactive) process.stdout.write(`${prompt}${this.#lines[0]}\n`);
-    if (this.#lines.length === 0 && !this.#ended) {
-      this.#hidden = false;
-      if (this.interactive) this.#readline.setPrompt(prompt);
-      if (this.interactive) this.#readline.prompt(true);
-      else this.#readline.resume();
+  /**
+   * The next entry, or undefined at the end of the input. Only a terminal shows the prompt.
+   *
+   * @param text to start from, where it can be edited
+   */
+  async next(prompt: string, text?: string): Promise<string | undefined> {
+    if (this.#entries.length > 0) this.#editor?.echo(prompt, this.#entries[0]);
+    if (this.#entries.length === 0 && !this.#ended) {
+      if (this.#editor) this.#editor.show(prompt, text);
+      else if (this.interactive) process.stdout.write(prompt);
+      this.#readline?.resume();
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
       this.#wake = undefined;
     }
-    return this.#lines.shift();
+    return this.#entries.shift();
   }
 
-  /** Throw away what stands on the line that is being typed; false where nothing does. */
+  /** Whether an entry can be changed before it is finished. */
+  get canEdit(): boolean {
+    return this.#editor !== undefined;
+  }
+
+  /** Put a whole message where it can be had again. @returns whether it is new there */
+  remember(text: string): boolean {
+    return this.#editor?.remember(text) ?? false;
+  }
+
+  /** Throw away what is being typed; false where nothing is. */
   discardTyped(): boolean {
-    if (this.#readline.line === "") return false;
-    this.#readline.write(null, { ctrl: true, name: "e" });
-    this.#readline.write(null, { ctrl: true, name: "u" });
+    if (!this.#editor || this.#editor.text === "") return false;
+    this.#editor.clear();
     return true;
   }
 
-  /** Print a note above the prompt that is waiting. */
+  /** Print a note above what is being typed. */
   note(text: string): void {
-    process.stdout.write(`\n${text}\n`);
-    this.#readline.prompt(true);
+    if (this.#editor) this.#editor.note(text);
+    else note(text, process.stdout);
+  }
+
+  /** Let another program have the terminal for as long as it runs. */
+  async lend<Result>(program: () => Promise<Result>): Promise<Result> {
+    this.#editor?.suspend();
+    try {
+      return await program();
+    } finally {
+      if (!this.#closed) this.#editor?.resume();
+    }
   }
 
   close(): void {
-    this.#readline.close();
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#editor?.close();
+    this.#readline?.close();
+    this.#take(undefined);
   }
 
-  /** What readline draws on: stdout, unless the typing is hidden. */
-  #screen(): NodeJS.WritableStream {
-    const screen = new Writable({
-      write: (chunk, _encoding, done) => {
-        if (!this.#hidden) process.stdout.write(chunk);
-        done();
-      },
-    });
-    process.stdout.on("resize", () => screen.emit("resize"));
-    return Object.defineProperties(screen, {
-      columns: { get: () => process.stdout.columns },
-      rows: { get: () => process.stdout.rows },
-    });
-  }
+  readonly #take = (entry: string | undefined): void => {
+    if (entry === undefined) this.#ended = true;
+    else this.#entries.push(entry);
+    this.#wake?.();
+  };
 }

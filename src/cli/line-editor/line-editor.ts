@@ -1,0 +1,264 @@
+import { emitKeypressEvents } from "node:readline";
+import { isColourful, styled } from "../colour.ts";
+import { note } from "../note.ts";
+import { EditBuffer } from "./edit-buffer.ts";
+import { editByKey, type Key, keyName } from "./edit-keys.ts";
+import { History } from "./history.ts";
+import { layOut, windowOf } from "./layout.ts";
+import { Painter } from "./painter.ts";
+import { RawTerminal } from "./raw-terminal.ts";
+
+export interface LineEditorOptions {
+  readonly history: readonly string[];
+  /** What a text that is being typed may become, for Tab. */
+  readonly complete: (text: string) => readonly string[];
+  readonly onCtrlC: () => void;
+  /** An entry is ready, or the input has ended. */
+  readonly onEntry: (text: string | undefined) => void;
+}
+
+/** Edits what is typed on a terminal. While it is hidden keys are taken as well; they show at the next prompt. */
+export class LineEditor {
+  readonly #options: LineEditorOptions;
+  readonly #history: History;
+  readonly #buffer = new EditBuffer();
+  readonly #terminal = new RawTerminal();
+  readonly #painter = new Painter((text) => process.stdout.write(text));
+  #prompt = "> ";
+  #visible = false;
+  #painting = false;
+  /** Whether another program has the terminal. */
+  #lent = false;
+  /** What is being pasted, as far as it came. */
+  #pasted: string[] | undefined;
+  /** What is searched for in the history, and how many finds were passed over. */
+  #search: { part: string; skip: number } | undefined;
+
+  constructor(options: LineEditorOptions) {
+    this.#options = options;
+    this.#history = new History(options.history);
+    emitKeypressEvents(process.stdin);
+    process.stdin.on("keypress", this.#onKey).on("end", this.#onEnd);
+    process.stdout.on("resize", this.#onResize);
+    process.on("SIGCONT", this.#onContinue);
+    this.#terminal.enter();
+  }
+
+  get text(): string {
+    return this.#buffer.text;
+  }
+
+  /** Show the prompt, and what was typed meanwhile, or the text to start from. */
+  show(prompt: string, text?: string): void {
+    if (text !== undefined) this.#buffer.set(text);
+    this.#prompt = prompt;
+    this.#painter.forget();
+    this.#visible = true;
+    this.#paint();
+  }
+
+  /** Print an entry that was finished before its prompt came. */
+  echo(prompt: string, text: string): void {
+    this.#painter.forget();
+    this.#painter.paint(layOut(text, text, this.#columns, [prompt, FURTHER]), this.#shownPrompt(prompt));
+    this.#painter.leave();
+  }
+
+  clear(): void {
+    this.#buffer.set("");
+    this.#search = undefined;
+    this.#paint();
+  }
+
+  /** Print above what is being typed. */
+  note(text: string): void {
+    if (this.#visible) this.#painter.erase();
+    note(text, process.stdout);
+    if (this.#visible) this.#paint();
+  }
+
+  /** @returns whether the history did not end with it already */
+  remember(text: string): boolean {
+    return this.#history.add(text);
+  }
+
+  /** Let another program have the terminal, until `resume`. */
+  suspend(): void {
+    this.#lent = true;
+    process.stdin.off("keypress", this.#onKey);
+    this.#terminal.leave();
+    process.stdin.pause();
+  }
+
+  resume(): void {
+    this.#lent = false;
+    process.stdin.on("keypress", this.#onKey);
+    this.#terminal.enter();
+  }
+
+  close(): void {
+    if (this.#visible) this.#painter.leave();
+    this.#visible = false;
+    this.suspend();
+    this.#terminal.close();
+    process.stdin.off("end", this.#onEnd);
+    process.stdout.off("resize", this.#onResize);
+    process.off("SIGCONT", this.#onContinue);
+  }
+
+  readonly #onKey = (typed: string | undefined, key: Key): void => {
+    const name = keyName(key);
+    if (name === "paste-start") this.#pasted = [];
+    else if (name === "paste-end") this.#paste();
+    else if (this.#pasted) this.#pasted.push(typed ?? "");
+    else if (this.#search === undefined || !this.#searchKey(typed, name)) this.#editKey(typed, key, name);
+    this.#paintSoon();
+  };
+
+  #editKey(typed: string | undefined, key: Key, name: string): void {
+    const act = this.#actions[name];
+    if (act) act();
+    else editByKey(this.#buffer, typed, key);
+  }
+
+  /** Keys that do more than to change the text. */
+  readonly #actions: Readonly<Record<string, () => void>> = {
+    return: () => this.#submit(),
+    enter: () => this.#submit(),
+    "ctrl+c": () => this.#options.onCtrlC(),
+    "ctrl+d": () => {
+      if (this.#buffer.text === "" && this.#visible) this.#onEnd();
+      else this.#buffer.delete();
+    },
+    "ctrl+z": () => this.#stop(),
+    "ctrl+l": () => {
+      if (!this.#visible) return;
+      process.stdout.write("\x1b[H\x1b[2J");
+      this.#painter.forget();
+    },
+    "ctrl+r": () => {
+      this.#search = { part: "", skip: 0 };
+    },
+    tab: () => this.#complete(),
+    up: () => this.#recall(-1),
+    "ctrl+p": () => this.#recall(-1),
+    down: () => this.#recall(1),
+    "ctrl+n": () => this.#recall(1),
+  };
+
+  /** A key while the history is searched; false where it ends the search and means what it always means. */
+  #searchKey(typed: string | undefined, name: string): boolean {
+    const search = this.#search!;
+    if (name === "ctrl+r") search.skip += 1;
+    else if (name === "backspace") this.#search = { part: search.part.slice(0, -1), skip: 0 };
+    else if (name === "ctrl+g" || name === "ctrl+c" || name === "escape") this.#search = undefined;
+    else if (typed !== undefined && !/^\p{Cc}/u.test(typed))
+      this.#search = { part: search.part + typed, skip: 0 };
+    else {
+      this.#buffer.set(this.#found() ?? this.#buffer.text);
+      this.#search = undefined;
+      return false;
+    }
+    if (search.skip > 0 && this.#search === search && this.#found() === undefined) search.skip -= 1;
+    return true;
+  }
+
+  #found(): string | undefined {
+    const { part, skip } = this.#search!;
+    return part === "" ? undefined : this.#history.search(part, skip);
+  }
+
+  #paste(): void {
+    this.#buffer.insert((this.#pasted ?? []).join(""));
+    this.#pasted = undefined;
+  }
+
+  /** To the line above or below, and from the first and last one into the history. */
+  #recall(by: -1 | 1): void {
+    if (by < 0 ? this.#buffer.up() : this.#buffer.down()) return;
+    const text = this.#history.step(by, this.#buffer.text);
+    if (text !== undefined) this.#buffer.set(text);
+  }
+
+  #complete(): void {
+    const { text } = this.#buffer;
+    const found = this.#options.complete(text);
+    if (found.length === 0) return;
+    const common = found.reduce((prefix, name) => {
+      let length = 0;
+      while (length < prefix.length && prefix[length] === name[length]) length++;
+      return prefix.slice(0, length);
+    });
+    if (found.length === 1) this.#buffer.set(`${common} `);
+    else if (common.length > text.length) this.#buffer.set(common);
+    else if (this.#visible) this.note(found.join("  "));
+  }
+
+  #submit(): void {
+    const { text } = this.#buffer;
+    if (this.#visible) {
+      // All of it, even where only a part was in sight.
+      this.#painter.paint(this.#layout(Infinity), this.#shownPrompt(this.#prompt));
+      this.#painter.leave();
+    }
+    this.#visible = false;
+    this.#buffer.set("");
+    this.#options.onEntry(text);
+  }
+
+  readonly #onEnd = (): void => this.#options.onEntry(undefined);
+
+  readonly #onResize = (): void => {
+    this.#painter.resized(this.#columns);
+    this.#paint();
+  };
+
+  /** Ctrl-Z: the shell gets the terminal back as it was. */
+  #stop(): void {
+    this.#terminal.leave();
+    process.kill(0, "SIGTSTP");
+  }
+
+  readonly #onContinue = (): void => {
+    if (this.#lent) return;
+    this.#terminal.enter();
+    this.#painter.forget();
+    this.#paint();
+  };
+
+  /** Once for all keys that came together. */
+  #paintSoon(): void {
+    if (this.#painting || this.#pasted) return;
+    this.#painting = true;
+    setImmediate(() => {
+      this.#painting = false;
+      this.#paint();
+    });
+  }
+
+  #paint(): void {
+    if (!this.#visible) return;
+    const prompt = this.#search ? `(search: ${this.#search.part}) ` : this.#prompt;
+    this.#painter.paint(this.#layout(process.stdout.rows || 24), this.#shownPrompt(prompt));
+  }
+
+  #layout(rows: number) {
+    if (this.#search) {
+      const text = this.#found() ?? this.#buffer.text;
+      return windowOf(layOut(text, text, this.#columns, [`(search: ${this.#search.part}) `, FURTHER]), rows);
+    }
+    const { before, text } = this.#buffer;
+    return windowOf(layOut(before, text, this.#columns, [this.#prompt, FURTHER]), rows);
+  }
+
+  #shownPrompt(plain: string) {
+    return { plain, shown: isColourful(process.stdout) ? styled("question", plain) : plain };
+  }
+
+  get #columns(): number {
+    return process.stdout.columns || 80;
+  }
+}
+
+/** Before the further lines of a text of several. */
+const FURTHER = ". ";
