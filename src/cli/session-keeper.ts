@@ -116,7 +116,9 @@ export class SessionKeeper {
     const saved = await SavedSession.open(path);
     try {
       const { head } = saved;
+      const { system } = talk.conversation;
       talk.conversation.restore(head.messages);
+      if (this.#given.has("system")) talk.conversation.system = system;
       talk.options = withSettings(talk.options, head.settings, this.#given);
       const problem = await restoreKv(talk, saved);
       this.#forget();
@@ -129,11 +131,16 @@ export class SessionKeeper {
         const stamps = problem === undefined ? talk.session.snapshot().blocks.map(({ stamp }) => stamp) : [];
         this.#writer.adopt(saved, stamps);
       }
-      this.#saved = foreign ? "" : stateOf(talk);
-      return [...loadedLines(name, saved, problem), ...(foreign ? [STAYS] : [])];
+      this.#saved = stateOf(talk);
+      return [...loadedLines(name, saved, problem), ...(foreign ? [this.#stays()] : [])];
     } finally {
       await saved.close();
     }
+  }
+
+  #stays(): string {
+    const now = this.#automatic ? "is saved as a new conversation" : "is not saved unless /save names it";
+    return `What is said now ${now}; that one stays as it is.`;
   }
 
   async #saveAsNew(talk: Talk): Promise<void> {
@@ -181,8 +188,6 @@ export class SessionKeeper {
       );
   }
 }
-
-const STAYS = "What is said now is saved as a new conversation; that one stays as it is.";
 
 /** What a save would hold, but for the KV cache, which follows from it. */
 function stateOf(talk: Talk): string {

@@ -41,10 +41,13 @@ export function sessionPath(folder: string, name: string): string {
  */
 export async function listSessions(folder: string): Promise<SessionEntry[]> {
   const names = (await readNames(folder)).map(nameOfFile).filter((name) => name !== undefined);
-  const entries = await Promise.all(names.map((name) => describe(folder, name)));
-  return entries
-    .filter((entry) => entry !== undefined)
-    .sort((a, b) => b.changed.getTime() - a.changed.getTime() || (a.name < b.name ? 1 : -1));
+  const entries: SessionEntry[] = [];
+  // One after the other: there may be more than a process may open.
+  for (const name of names) {
+    const entry = await describe(folder, name);
+    if (entry) entries.push(entry);
+  }
+  return entries.sort((a, b) => b.changed.getTime() - a.changed.getTime() || (a.name < b.name ? 1 : -1));
 }
 
 /**
