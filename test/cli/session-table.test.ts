@@ -5,7 +5,11 @@ import type { Head } from "../../src/session-store/head.ts";
 import { conversation } from "../session-store/conversation.mjs";
 
 it("keeps its columns whatever script the names are in, and is not driven by them", () => {
-  const head = { ...conversation(2, { text: "and then some more words, and more" }).content, sluice: "1", blocks: [] };
+  const head = {
+    ...conversation(2, { text: "and then some more words, and more" }).content,
+    sluice: "1",
+    blocks: [],
+  };
   const entry = { path: "", automatic: false, bytes: 123_456, changed: new Date(2026, 0, 2, 3, 4), head };
   const evil: Head = { ...head, messages: [{ role: "user", content: "\u001b]0;title\u0007\nnext" }] };
   const lines = sessionTable([
