@@ -49,6 +49,11 @@ export class AnswerView {
     this.#limit = limit;
   }
 
+  /** Whether it is at thoughts that have not ended. */
+  get thinking(): boolean {
+    return this.#thoughts.thinking;
+  }
+
   readonly onProgress = (progress: GenerateProgress): void => {
     this.#live.show(() => {
       const texts = progressTexts(progress, this.#pace(progress));
@@ -71,7 +76,7 @@ export class AnswerView {
     if (this.#out.isTTY) this.#lineEnded = true;
     note(text, this.#err);
     this.#wrap?.restart();
-    this.#live.printed(0);
+    this.#live.printed(0, true);
   }
 
   /** Take the live line away and end the line. */
@@ -87,7 +92,7 @@ export class AnswerView {
     if (written === "") return;
     this.#live.clear();
     this.#out.write(written);
-    this.#live.printed(this.#wrap?.column ?? 0);
+    this.#live.printed(this.#wrap?.column ?? 0, this.#phase === "prefill");
   }
 
   #shown({ text, thought }: Piece): string {

@@ -1,11 +1,13 @@
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import type { KvType } from "../kernels/types.ts";
 import type { SessionEntry } from "../session-store/list.ts";
 import { chatLoop } from "./chat-loop.ts";
+import { THINK_MODES, type ThinkMode } from "./chat-settings.ts";
 import { addEngineOptions, type EngineFlags } from "./engine-options.ts";
 import { addUnpackOptions, type UnpackFlags } from "./ensure-unpacked.ts";
 import { BUNDLED_MODEL, chooseModel } from "./model-argument.ts";
 import { addGenerationOptions, type GenerationFlags, samplingOptions } from "./options.ts";
+import { type Overflow, overflowOption } from "./overflow.ts";
 import { findResumption } from "./resume.ts";
 import { resolveSessions } from "./session-options.ts";
 import type { TalkOptions } from "./talk.ts";
@@ -20,6 +22,8 @@ type ChatFlags = GenerationFlags &
     readonly system?: string;
     readonly resume?: string | true;
     readonly verbose?: boolean;
+    readonly overflow: Overflow;
+    readonly think?: ThinkMode;
   };
 
 export function chatCommand(): Command {
@@ -34,7 +38,14 @@ export function chatCommand(): Command {
       "--resume [name]",
       "go on with a saved conversation; without a name, with the last one (see `sluice sessions ls`)",
     );
-  addGenerationOptions(command).option("--verbose", "print times after every answer");
+  const think = new Option(
+    "--think <how>",
+    "thoughts of the model: shown (on), none (off), or hidden (hide)",
+  );
+  addGenerationOptions(command)
+    .addOption(overflowOption())
+    .addOption(think.choices(THINK_MODES))
+    .option("--verbose", "print times after every answer");
   addTemplateOptions(command);
   return addUnpackOptions(addEngineOptions(command)).action(
     async (argument: string | undefined, flags: ChatFlags) => {
@@ -44,6 +55,8 @@ export function chatCommand(): Command {
         system: flags.system ?? "",
         sampling,
         maxTokens: flags.predict >= 0 ? flags.predict : undefined,
+        overflow: flags.overflow,
+        think: flags.think,
         // One day for the whole conversation: with another in the system prompt all would be computed again.
         template: { ...flags, date: flags.date ?? new Date() },
         verbose: flags.verbose === true,

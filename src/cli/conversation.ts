@@ -1,51 +1,68 @@
 import { contentText } from "../text/messages.ts";
 import type { ChatMessage } from "../text/types.ts";
 
-const NOTHING: ChatMessage = { role: "system", content: "" };
+/** A question and what was answered, or as much of it as there was. */
+export interface Turn {
+  readonly question: string;
+  readonly answer: string;
+}
 
 /** The messages of a chat. A question that got no answer is not part of it. */
 export class Conversation {
   system: string;
-  readonly #turns: { readonly question: string; answer: string }[] = [];
+  #turns: Turn[] = [];
+  #forgotten = 0;
 
   constructor(system: string) {
     this.system = system;
   }
 
-  get turns(): number {
-    return this.#turns.length;
+  get turns(): readonly Turn[] {
+    return this.#turns;
+  }
+
+  /** How many of the oldest turns the model does not get to read any more. */
+  get forgotten(): number {
+    return this.#forgotten;
+  }
+
+  /** What the model gets to read, and `question` as the last message. */
+  ask(question: string): ChatMessage[] {
+    return [...this.messages(), { role: "user", content: question }];
+  }
+
+  /** What the model gets to read of everything said so far. */
+  messages(): ChatMessage[] {
+    return this.#messages(this.#forgotten);
   }
 
   /** Everything said so far. */
-  get messages(): ChatMessage[] {
+  allMessages(): ChatMessage[] {
+    return this.#messages(0);
+  }
+
+  #messages(first: number): ChatMessage[] {
     return [
       ...(this.system === "" ? [] : [{ role: "system", content: this.system }]),
-      ...this.#turns.flatMap((turn) => [
+      ...this.#turns.slice(first).flatMap((turn) => [
         { role: "user", content: turn.question },
         { role: "assistant", content: turn.answer },
       ]),
     ];
   }
 
-  /** Everything said so far, and `question` as the last message. */
-  ask(question: string): ChatMessage[] {
-    return [...this.messages, { role: "user", content: question }];
-  }
-
-  /** Become another conversation, as `messages` gave it. */
-  restore(messages: readonly ChatMessage[]): void {
-    this.reset();
-    this.system = contentText(messages.find(({ role }) => role === "system") ?? NOTHING);
-    for (const [index, message] of messages.entries()) {
-      const answer = messages[index + 1];
-      if (message.role === "user" && answer?.role === "assistant")
-        this.keep(contentText(message), contentText(answer));
-    }
-  }
-
-  /** The last question and its answer. */
-  get last(): { readonly question: string; readonly answer: string } | undefined {
-    return this.#turns.at(-1);
+  /** Become the conversation of these messages; see `forgotten`. */
+  restore(messages: readonly ChatMessage[], forgotten: number): void {
+    const system = messages.find(({ role }) => role === "system");
+    this.system = system ? contentText(system) : "";
+    this.reset(
+      messages.flatMap((message, index) => {
+        const next = messages[index + 1];
+        const isTurn = message.role === "user" && next?.role === "assistant";
+        return isTurn ? [{ question: contentText(message), answer: contentText(next) }] : [];
+      }),
+    );
+    this.forget(forgotten);
   }
 
   /** Keep an answer, or as much of it as there was. */
@@ -53,8 +70,21 @@ export class Conversation {
     if (answer !== "") this.#turns.push({ question, answer });
   }
 
-  /** Forget all but the system message. */
-  reset(): void {
-    this.#turns.length = 0;
+  /** Take back the last turn. */
+  undo(): Turn | undefined {
+    const turn = this.#turns.pop();
+    this.#forgotten = Math.min(this.#forgotten, this.#turns.length);
+    return turn;
+  }
+
+  /** Let the model read this many fewer of the oldest turns. */
+  forget(turns: number): void {
+    this.#forgotten = Math.min(this.#forgotten + turns, this.#turns.length);
+  }
+
+  /** Forget all but the system message; or go on with these turns. */
+  reset(turns: readonly Turn[] = []): void {
+    this.#turns = [...turns];
+    this.#forgotten = 0;
   }
 }

@@ -77,18 +77,28 @@ export class LineInput {
     return true;
   }
 
+  /** Print a message as if it had been typed. */
+  echo(text: string): void {
+    this.#editor?.echo("> ", text);
+  }
+
   /** Print a note above what is being typed. */
   note(text: string): void {
     if (this.#editor) this.#editor.note(text);
     else note(text, process.stdout);
   }
 
+  /** Whether another program has the terminal. */
+  lent = false;
+
   /** Let another program have the terminal for as long as it runs. */
   async lend<Result>(program: () => Promise<Result>): Promise<Result> {
+    this.lent = true;
     this.#editor?.suspend();
     try {
       return await program();
     } finally {
+      this.lent = false;
       if (!this.#closed) this.#editor?.resume();
     }
   }

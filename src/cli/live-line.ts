@@ -58,13 +58,17 @@ export class LiveLine {
     this.#visible = false;
   }
 
-  /** Say where the cursor is after something was printed on this terminal. */
-  printed(column: number): void {
+  /**
+   * Say where the cursor is after something was printed on this terminal.
+   *
+   * @param stale whether the last status says nothing any more
+   */
+  printed(column: number, stale = false): void {
     this.#column = column;
     const now = this.#now();
     const slow = now - this.#lastText >= SHOW_AFTER;
     this.#lastText = now;
-    if (this.#active && slow && this.#statuses) this.#paint(this.#statuses);
+    if (this.#active && slow && !stale && this.#statuses) this.#paint(this.#statuses);
     else this.#statuses = undefined;
   }
 

@@ -4,11 +4,11 @@ import { pruneSessions, removeSession, type SessionEntry, sessionPath } from "..
 import { automaticName, checkName, isAutomatic } from "../session-store/names.ts";
 import { SavedSession } from "../session-store/saved-session.ts";
 import { SessionWriter } from "../session-store/session-writer.ts";
-import type { SessionContent } from "../session-store/types.ts";
+import type { SessionContent, SessionSettings } from "../session-store/types.ts";
 import { failureLines } from "./exit.ts";
 import { note } from "./note.ts";
 import { printableLine } from "./printable.ts";
-import { mismatch, sessionModel, settingsOf, withSettings } from "./session-state.ts";
+import { forgottenOf, mismatch, sessionModel, settingsOf, withSettings } from "./session-state.ts";
 import { localTime } from "./session-table.ts";
 import type { Talk } from "./talk.ts";
 
@@ -46,8 +46,7 @@ export class SessionKeeper {
 
   /** What follows is another conversation, of today; the one that was saved stays as it is. */
   begin(talk: Talk): void {
-    if (!this.#given.has("date"))
-      talk.options = { ...talk.options, template: { ...talk.options.template, date: new Date() } };
+    if (!this.#given.has("date")) talk.template = { ...talk.template, date: new Date() };
     this.#forget();
   }
 
@@ -59,11 +58,12 @@ export class SessionKeeper {
 
   /** Save what has changed since the last time. A failure is told, and the chat goes on. */
   async autosave(talk: Talk): Promise<void> {
-    if (talk.conversation.turns === 0 || !(this.#automatic || this.#name !== undefined)) return;
+    const isNew = this.#name === undefined;
+    if (isNew && (!this.#automatic || talk.conversation.turns.length === 0)) return;
     const state = stateOf(talk);
     if (state === this.#saved) return;
     try {
-      if (this.#name === undefined) await this.#saveAsNew(talk);
+      if (isNew) await this.#saveAsNew(talk);
       else await this.#saveAgain(talk);
       this.#saved = state;
       this.#complaint = undefined;
@@ -83,7 +83,7 @@ export class SessionKeeper {
    */
   async saveAs(talk: Talk, text: string): Promise<string> {
     const name = checkName(text);
-    if (talk.conversation.turns === 0)
+    if (talk.conversation.turns.length === 0)
       throw new SluiceError("bad-input", "there is nothing to save yet", { next: "Ask something first." });
     if (name === this.#name) {
       await this.#save(talk);
@@ -117,9 +117,9 @@ export class SessionKeeper {
     try {
       const { head } = saved;
       const { system } = talk.conversation;
-      talk.conversation.restore(head.messages);
+      talk.conversation.restore(head.messages, forgottenOf(head.settings));
       if (this.#given.has("system")) talk.conversation.system = system;
-      talk.options = withSettings(talk.options, head.settings, this.#given);
+      Object.assign(talk, withSettings(talk, head.settings, this.#given));
       const problem = await restoreKv(talk, saved);
       this.#forget();
       const here = sessionModel(talk.model);
@@ -171,8 +171,8 @@ export class SessionKeeper {
       created: this.#created.toISOString(),
       changed: new Date().toISOString(),
       model: sessionModel(talk.model),
-      messages: talk.conversation.messages,
-      settings: settingsOf(talk.options),
+      messages: talk.conversation.allMessages(),
+      settings: savedSettings(talk),
       ids,
     };
     await writer.save(content, blocks);
@@ -191,7 +191,12 @@ export class SessionKeeper {
 
 /** What a save would hold, but for the KV cache, which follows from it. */
 function stateOf(talk: Talk): string {
-  return JSON.stringify([talk.conversation.messages, settingsOf(talk.options)]);
+  return JSON.stringify([talk.conversation.allMessages(), savedSettings(talk)]);
+}
+
+function savedSettings(talk: Talk): SessionSettings {
+  const { forgotten } = talk.conversation;
+  return { ...settingsOf(talk), ...(forgotten > 0 && { forgotten }) };
 }
 
 /** @returns why the KV cache could not be restored; the session is empty then */

@@ -4,8 +4,10 @@ import { createSampler } from "../engine/sampler.ts";
 import type { SamplingOptions } from "../engine/types.ts";
 import type { SessionModel, SessionSettings } from "../session-store/types.ts";
 import { CACHE_FORMAT } from "../store/manifest.ts";
+import { THINK_MODES } from "./chat-settings.ts";
+import { OVERFLOWS } from "./overflow.ts";
 import { printableLine } from "./printable.ts";
-import type { TalkOptions } from "./talk.ts";
+import type { Talk } from "./talk.ts";
 
 /** What a saved KV cache has to agree with. */
 export function sessionModel(model: Model): SessionModel {
@@ -43,12 +45,18 @@ export function mismatch(saved: SessionModel, here: SessionModel): string | unde
   return same ? undefined : "another version of sluice saved its KV cache";
 }
 
-/** What of a chat's options is saved with the conversation. */
-export function settingsOf({ sampling, maxTokens, template }: TalkOptions): SessionSettings {
+/** What a chat is made of that is saved as it is. */
+export type ChatState = Pick<Talk, "settings" | "template" | "think">;
+
+/** What of a chat is saved with the messages. */
+export function settingsOf({ settings, template, think }: ChatState): SessionSettings {
+  const { sampling, maxTokens, overflow } = settings;
   const { chatTemplateKwargs, date } = template;
   return {
     sampling,
+    overflow,
     ...(maxTokens !== undefined && { maxTokens }),
+    ...(think !== undefined && { think }),
     ...(chatTemplateKwargs && { variables: chatTemplateKwargs }),
     // With another day in the system prompt, nothing that was computed before could be used.
     ...(date && { date: date.toISOString() }),
@@ -56,29 +64,37 @@ export function settingsOf({ sampling, maxTokens, template }: TalkOptions): Sess
 }
 
 /**
- * A chat's options with those of a saved conversation.
+ * The state of a chat with what was saved of another.
  *
  * @param given names of the options that were given on the command line: these stay
  */
 export function withSettings(
-  options: TalkOptions,
-  settings: SessionSettings,
+  { settings, template, think }: ChatState,
+  saved: SessionSettings,
   given: ReadonlySet<string>,
-): TalkOptions {
-  const { maxTokens, variables, date } = settings;
-  const day = typeof date === "string" ? new Date(date) : undefined;
-  const { template } = options;
-  const isSound = day !== undefined && !Number.isNaN(day.getTime());
+): ChatState {
+  const { maxTokens, variables } = saved;
+  const date = new Date(typeof saved["date"] === "string" ? saved["date"] : Number.NaN);
+  const overflow = OVERFLOWS.find((known) => known === saved["overflow"]);
+  const mode = THINK_MODES.find((known) => known === saved["think"]);
   return {
-    ...options,
-    sampling: withSampling(options.sampling, settings["sampling"], given),
-    ...(!given.has("predict") && isCount(maxTokens) && { maxTokens }),
+    settings: {
+      sampling: withSampling(settings.sampling, saved["sampling"], given),
+      maxTokens: !given.has("predict") && isCount(maxTokens) ? maxTokens : settings.maxTokens,
+      overflow: given.has("overflow") ? settings.overflow : (overflow ?? settings.overflow),
+    },
     template: {
       ...template,
-      ...(!given.has("date") && isSound && { date: day }),
+      ...(!given.has("date") && !Number.isNaN(date.getTime()) && { date }),
       ...(!given.has("chatTemplateKwargs") && isMap(variables) && { chatTemplateKwargs: variables }),
     },
+    think: given.has("think") ? think : (mode ?? think),
   };
+}
+
+/** How many of the oldest turns a saved chat had let go of. */
+export function forgottenOf({ forgotten }: SessionSettings): number {
+  return isCount(forgotten) ? forgotten : 0;
 }
 
 /** Names of the sampling options on the command line. */

@@ -3,24 +3,32 @@ import type { Session } from "../engine/session.ts";
 import type { GenerateResult, SamplingOptions } from "../engine/types.ts";
 import { SluiceError } from "../errors.ts";
 import type { SessionEntry } from "../session-store/list.ts";
-import { answer } from "./answer.ts";
+import type { ChatMessage } from "../text/types.ts";
 import { AnswerView } from "./answer-view.ts";
+import { answerWithin } from "./answer-within.ts";
 import { findCommand, unknownCommand } from "./chat-commands/index.ts";
 import type { ChatInput } from "./chat-input.ts";
+import type { ChatSettings, ThinkMode } from "./chat-settings.ts";
 import { Conversation } from "./conversation.ts";
 import { failureLines } from "./exit.ts";
 import { interruptSignal } from "./interrupt.ts";
+import type { LineInput } from "./line-input.ts";
 import { note } from "./note.ts";
-import { preparePrompt } from "./prepare-prompt.ts";
+import { droppedText, type Overflow, turnsOf } from "./overflow.ts";
+import { type PreparedPrompt, preparePrompt } from "./prepare-prompt.ts";
 import { printableLine } from "./printable.ts";
 import type { SessionKeeper } from "./session-keeper.ts";
 import type { TemplateFlags } from "./template-options.ts";
+import { thinkMarks, thinkSwitch } from "./thinking.ts";
 import { noteMemory, verdictLines } from "./verdict-view.ts";
 
 export interface TalkOptions {
   readonly system: string;
   readonly sampling: SamplingOptions;
   readonly maxTokens?: number | undefined;
+  readonly overflow?: Overflow;
+  /** Absent: thoughts are shown, and whether there are any is left to the model. */
+  readonly think?: ThinkMode | undefined;
   readonly template: TemplateFlags;
   /** Print times after every answer. */
   readonly verbose: boolean;
@@ -29,27 +37,38 @@ export interface TalkOptions {
 /** One conversation with a model: takes what the user enters, prints what comes of it. */
 export class Talk {
   readonly model: Model;
-  options: TalkOptions;
-  readonly keeper: SessionKeeper;
   readonly session: Session;
   readonly conversation: Conversation;
+  readonly keeper: SessionKeeper;
+  template: TemplateFlags;
+  /** Where the user types; absent where nobody can be asked anything. */
+  input: LineInput | undefined;
+  settings: ChatSettings;
+  think: ThinkMode | undefined;
+  /** The last question that got no answer at all: it is not part of the conversation. */
+  unanswered: string | undefined;
+  /** Whether any turn could not be answered. */
+  failed = false;
+  /** Whether the user wants to leave. */
+  left = false;
+  readonly #options: TalkOptions;
   #last: GenerateResult | undefined;
   /** The last one about the chat template: said once, not at every turn. */
   #warning: string | undefined;
   /** Whether it was said that memory would help: once is enough. */
   #hinted = false;
   #answering: AbortController | undefined;
-  /** Whether any turn could not be answered. */
-  failed = false;
-  /** Whether the user wants to leave. */
-  left = false;
 
   constructor(model: Model, options: TalkOptions, keeper: SessionKeeper) {
     this.model = model;
-    this.options = options;
-    this.keeper = keeper;
     this.session = model.createSession();
     this.conversation = new Conversation(options.system);
+    const { sampling, maxTokens, overflow = "stop" } = options;
+    this.settings = { sampling, maxTokens, overflow };
+    this.think = options.think;
+    this.template = options.template;
+    this.keeper = keeper;
+    this.#options = options;
   }
 
   get answering(): boolean {
@@ -80,10 +99,10 @@ export class Talk {
 
   /** Go on with a saved conversation, and show how it stands. */
   async resume(entry: SessionEntry): Promise<void> {
-    const lines = await this.keeper.load(this, entry);
-    note(lines.join("\n"));
-    const { last } = this.conversation;
-    if (last && process.stderr.isTTY) note(`> ${last.question}\n${last.answer}`);
+    note((await this.keeper.load(this, entry)).join("\n"));
+    this.unanswered = undefined;
+    const last = this.conversation.turns.at(-1);
+    if (last && this.input?.interactive) note(`> ${last.question}\n${last.answer}\n`);
   }
 
   async #command(name: string, argument: string): Promise<void> {
@@ -103,48 +122,74 @@ export class Talk {
     this.left = true;
   }
 
+  /** What the model reads of these messages. */
+  prepare(messages: readonly ChatMessage[]): PreparedPrompt {
+    const { template } = this;
+    const name = thinkSwitch(this.templateSource);
+    if (name === undefined || this.think === undefined) return preparePrompt(this.model, messages, template);
+    const chatTemplateKwargs = { ...template.chatTemplateKwargs, [name]: this.think !== "off" };
+    return preparePrompt(this.model, messages, { ...template, chatTemplateKwargs });
+  }
+
+  /** The chat template's Jinja source, the model's or the one that the user chose. */
+  get templateSource(): string | undefined {
+    return (this.template.chatTemplateFile ?? this.model.template).source;
+  }
+
   /** One turn: put a question to the model, print and keep its answer. */
   async ask(question: string): Promise<void> {
-    const view = new AnswerView();
     const stop = new AbortController();
     this.#answering = stop;
+    this.unanswered = question;
+    const { sampling, maxTokens, overflow } = this.settings;
+    const marks = thinkMarks(this.templateSource);
+    const context = this.model.contextLength;
+    let view: AnswerView | undefined;
     try {
-      const { ids, warning } = preparePrompt(
-        this.model,
-        this.conversation.ask(question),
-        this.options.template,
-      );
-      if (warning && warning !== this.#warning) note(warning);
-      this.#warning = warning;
-      const { sampling, maxTokens } = this.options;
-      const result = await answer(this.session, ids, {
+      const result = await answerWithin(this.model, this.session, this.conversation.ask(question), {
+        overflow,
+        prepare: (messages) => this.prepare(messages),
+        marks,
         sampling,
         ...(maxTokens !== undefined && { maxTokens }),
         signal: AbortSignal.any([stop.signal, interruptSignal]),
-        onProgress: view.onProgress,
-        onToken: ({ text }) => view.write(text),
+        onPrompt: (prompt) => {
+          this.#warn(prompt.warning);
+          const room = overflow === "slide" ? Infinity : context - prompt.ids.length + 1;
+          view = new AnswerView({
+            marks,
+            thinking: prompt.text.trimEnd().endsWith(marks.open),
+            hideThoughts: this.think === "hide" || this.think === "off",
+            limit: Math.min(maxTokens ?? Infinity, room),
+          });
+        },
+        onProgress: (progress) => view?.onProgress(progress),
+        onToken: ({ text }) => view?.write(text),
+        onDrop: (dropped, computed) => {
+          this.conversation.forget(turnsOf(dropped));
+          const told = droppedText(dropped, { context, computed });
+          if (view) view.remark(told);
+          else note(told);
+        },
       });
-      view.end();
-      this.conversation.keep(question, result.text);
+      view?.end();
+      this.#keep(question, view?.thinking ? `${result.text}\n${marks.close}\n\n` : result.text);
       if (result.ids.length > 0) this.#last = result;
       if (result.stop === "abort") note("(stopped; Ctrl-C again leaves)");
-      if (result.stop === "context")
-        note(`(the context of ${this.model.contextLength} tokens is full: /reset starts over)`);
-      if (this.options.verbose) note((await this.stats()).join("\n"));
+      if (result.stop === "context") note(fullText(context, overflow));
+      if (this.#options.verbose) note((await this.stats()).join("\n"));
       else this.#hinted ||= noteMemory(this.model, result.decode);
     } catch (error) {
-      view.end();
+      view?.end();
       if (!isOfThisTurn(error)) throw error;
       this.failed = true;
-      const tooLong = error.code === "context-full" && this.conversation.turns > 0;
-      note(tooLong ? this.#tooLong(error) : failureLines(error).join("\n"));
+      const tooLong = error.code === "context-full" && this.conversation.turns.length > 0;
+      note(tooLong && overflow === "stop" ? tooLongText(error) : failureLines(error).join("\n"));
     } finally {
       this.#answering = undefined;
+      // Parts the answer from the next question.
+      if (this.input?.interactive) process.stdout.write("\n");
     }
-  }
-
-  #tooLong({ message }: SluiceError): string {
-    return `sluice: the conversation has become too long: ${message}\n  /reset starts over.`;
   }
 
   /** Times of the last answer, and what the context holds. */
@@ -156,6 +201,28 @@ export class Talk {
     const times = await verdictLines(this.model, { loadMs, ...this.#last });
     return [...times, "", `${context}, ${this.#last.reused} tokens reused`];
   }
+
+  #keep(question: string, answer: string): void {
+    this.conversation.keep(question, answer);
+    if (answer !== "") this.unanswered = undefined;
+  }
+
+  #warn(warning: string | undefined): void {
+    if (warning && warning !== this.#warning) note(warning);
+    this.#warning = warning;
+  }
+}
+
+function fullText(context: number, overflow: Overflow): string {
+  const advice =
+    overflow === "slide"
+      ? "there is no older turn to drop; /reset starts over"
+      : "/reset starts over, /set overflow slide drops the oldest turns";
+  return `(the context of ${context} tokens is full: ${advice})`;
+}
+
+function tooLongText({ message }: SluiceError): string {
+  return `sluice: the conversation has become too long: ${message}\n  /set overflow slide drops the oldest turns, /undo takes back the last one, /reset starts over.`;
 }
 
 /** Whether an error is about what was said, so that the chat can go on. */

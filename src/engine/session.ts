@@ -233,7 +233,8 @@ export class Session {
   }
 }
 
-function commonPrefix(a: readonly number[], b: readonly number[]): number {
+/** How many ids two lists have in common from their start on. */
+export function commonPrefix(a: readonly number[], b: readonly number[]): number {
   let length = 0;
   while (length < a.length && length < b.length && a[length] === b[length]) length++;
   return length;

@@ -20,6 +20,8 @@ export interface RenderOptions {
 
 /** Turns a conversation into the text that the model was trained to see. */
 export interface ChatTemplate {
+  /** Its Jinja source; undefined where the model has none. */
+  readonly source: string | undefined;
   /**
    * Why ChatML takes the place of the model's own template; undefined while that works. A template that parses may
    * still fail when it renders, so look again afterwards.
@@ -61,6 +63,7 @@ export function createChatTemplate(source: string | undefined, { strict = false 
     }
   }
   return {
+    source,
     get fallback() {
       return fallback;
     },

@@ -1,13 +1,12 @@
-import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { environment, MAIN, MODEL, sluice } from "./spawn.ts";
+import { MODEL, sluice } from "./spawn.ts";
+import { HAS_TERMINAL, onTerminal, type Step, type TerminalOptions } from "./terminal.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-chat-"));
-const env = { SLUICE_CACHE_DIR: folder };
+const env = { SLUICE_CACHE_DIR: folder, XDG_STATE_HOME: join(folder, "state"), NO_COLOR: "1" };
 const STORY = "Tell me a short story about a cat.";
 
 beforeAll(async () => {
@@ -90,34 +89,12 @@ describe("chat, piped", () => {
   });
 });
 
-const python = spawnSync("python3", ["-c", "import pty, os; os.waitstatus_to_exitcode"]).status === 0;
-
-describe.runIf(python)("chat, on a terminal", () => {
-  /** Run on a pseudo terminal: wait for each text, then type. */
-  function terminal(
+describe.runIf(HAS_TERMINAL)("chat, on a terminal", () => {
+  const terminal = (
     argv: readonly string[],
-    steps: readonly (readonly [wait: string, send: string])[],
-    {
-      hangup = false,
-      signal = 0,
-      variables = {},
-    }: { hangup?: boolean; signal?: number; variables?: Record<string, string> } = {},
-  ) {
-    const job = {
-      argv: [process.execPath, MAIN, ...argv],
-      steps: steps.map(([wait, send]) => ({ wait, send })),
-      hangup,
-      signal,
-      timeout: 40,
-    };
-    const script = fileURLToPath(new URL("./terminal.py", import.meta.url));
-    const result = execFileSync("python3", [script, JSON.stringify(job)], {
-      env: environment({ ...env, ...variables }),
-    });
-    const { output, code, missed, cooked } = JSON.parse(result.toString());
-    expect(missed, output).toEqual([]);
-    return { output: output as string, code: code as number | null, cooked: cooked as boolean };
-  }
+    steps: readonly Step[],
+    { variables = {}, ...options }: TerminalOptions = {},
+  ) => onTerminal(argv, steps, { ...options, variables: { ...env, ...variables } });
   const CTRL_C = "\x03";
   const CTRL_D = "\x04";
 
@@ -162,7 +139,7 @@ describe.runIf(python)("chat, on a terminal", () => {
   });
 
   it("keeps what is typed while an answer streams out of it", () => {
-    const { output, code } = terminal(
+    const { text, code } = terminal(
       ["chat", "--temp", "0"],
       [
         ["> ", `${STORY}\r`],
@@ -171,9 +148,9 @@ describe.runIf(python)("chat, on a terminal", () => {
       ],
     );
     expect(code).toBe(0);
-    const story = output.slice(output.indexOf("Once"), output.indexOf("good day."));
+    const story = text.slice(text.indexOf("Once"), text.indexOf("good day."));
     expect(story).not.toContain("plus");
-    expect(output).toContain("> What is 7 plus 5?");
+    expect(text).toContain("> What is 7 plus 5?");
   });
 
   it.each([
@@ -219,8 +196,8 @@ describe.runIf(python)("chat, on a terminal", () => {
   });
 
   it("ends the line of an answer of run", () => {
-    const { output, code } = terminal(["run", MODEL, "--temp", "0", "-p", "What is 7 plus 5?"], []);
+    const { text, code } = terminal(["run", MODEL, "--temp", "0", "-p", "What is 7 plus 5?"], []);
     expect(code).toBe(0);
-    expect(output).toMatch(/7 plus 5 is 12\.\r\n$/);
+    expect(text).toMatch(/7 plus 5 is 12\.\r\n$/);
   });
 });

@@ -1,15 +1,19 @@
 import { describe, expect, it } from "vitest";
-import { mismatch, settingsOf, withSettings } from "../../src/cli/session-state.ts";
-import type { TalkOptions } from "../../src/cli/talk.ts";
+import {
+  type ChatState,
+  forgottenOf,
+  mismatch,
+  settingsOf,
+  withSettings,
+} from "../../src/cli/session-state.ts";
 import { conversation } from "../session-store/conversation.mjs";
 
 const { model } = conversation(1).content;
 const date = new Date("2026-01-02T03:04:05Z");
-const options: TalkOptions = {
-  system: "",
-  sampling: { temperature: 0.8, topK: 40 },
+const state: ChatState = {
+  settings: { sampling: { temperature: 0.8, topK: 40 }, maxTokens: undefined, overflow: "stop" },
   template: { date: new Date("2026-05-05T00:00:00Z") },
-  verbose: false,
+  think: undefined,
 };
 
 describe("a KV cache", () => {
@@ -30,21 +34,20 @@ describe("a KV cache", () => {
 });
 
 describe("saved settings", () => {
-  const saved = {
-    ...options,
-    sampling: { temperature: 0.1, topK: 7, seed: 5 },
-    maxTokens: 99,
+  const saved: ChatState = {
+    settings: { sampling: { temperature: 0.1, topK: 7, seed: 5 }, maxTokens: 99, overflow: "slide" },
     template: { date, chatTemplateKwargs: { enable_thinking: false } },
+    think: "hide",
   };
 
   it("come back, but for what was given on the command line", () => {
     const settings = settingsOf(saved);
     expect(JSON.parse(JSON.stringify(settings))).toEqual(settings);
-    expect(withSettings(options, settings, new Set())).toEqual(saved);
-    expect(withSettings(options, settings, new Set(["temp", "date"]))).toEqual({
-      ...saved,
-      sampling: { temperature: 0.8, topK: 7, seed: 5 },
-      template: { ...saved.template, ...options.template },
+    expect(withSettings(state, settings, new Set())).toEqual(saved);
+    expect(withSettings(state, settings, new Set(["temp", "date", "overflow", "think"]))).toEqual({
+      settings: { sampling: { temperature: 0.8, topK: 7, seed: 5 }, maxTokens: 99, overflow: "stop" },
+      template: { ...saved.template, ...state.template },
+      think: undefined,
     });
   });
 
@@ -54,8 +57,12 @@ describe("saved settings", () => {
       maxTokens: -3,
       date: "yesterday",
       variables: [1],
+      overflow: "burst",
+      think: 7,
+      forgotten: "all",
     };
-    expect(withSettings(options, odd, new Set())).toEqual(options);
-    expect(withSettings(options, {}, new Set())).toEqual(options);
+    expect(withSettings(state, odd, new Set())).toEqual(state);
+    expect(withSettings(state, {}, new Set())).toEqual(state);
+    expect([forgottenOf(odd), forgottenOf({ forgotten: 3 })]).toEqual([0, 3]);
   });
 });

@@ -1,10 +1,9 @@
-import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { environment, MAIN, MODEL, sluice } from "./spawn.ts";
+import { MODEL, sluice } from "./spawn.ts";
+import { HAS_TERMINAL, onTerminal, type Step } from "./terminal.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-sessions-"));
 let homes = 0;
@@ -152,26 +151,9 @@ describe("a saved chat", () => {
   });
 });
 
-const python = spawnSync("python3", ["-c", "import pty, os; os.waitstatus_to_exitcode"]).status === 0;
-
-describe.runIf(python)("on a terminal", () => {
-  function terminal(
-    argv: readonly string[],
-    steps: readonly (readonly [string, string])[],
-    signal = 0,
-  ): string {
-    const job = {
-      argv: [process.execPath, MAIN, ...argv],
-      steps: steps.map(([wait, send]) => ({ wait, send })),
-      signal,
-      timeout: 50,
-    };
-    const script = fileURLToPath(new URL("./terminal.py", import.meta.url));
-    const result = execFileSync("python3", [script, JSON.stringify(job)], { env: environment(env) });
-    const { output, missed } = JSON.parse(result.toString());
-    expect(missed, output).toEqual([]);
-    return output;
-  }
+describe.runIf(HAS_TERMINAL)("on a terminal", () => {
+  const terminal = (argv: readonly string[], steps: readonly Step[], signal = 0) =>
+    onTerminal(argv, steps, { signal, variables: env }).text;
 
   it("every chat is saved, killed or not, and shows where it stood when it is resumed", async () => {
     const SIGKILL = 9;
@@ -198,6 +180,16 @@ describe.runIf(python)("on a terminal", () => {
     );
     expect(output).toContain("Nothing of it has to be computed again");
     expect(readdirSync(sessions)).toEqual(["ada.session"]);
+  });
+
+  it("what is taken back or answered anew is saved so", async () => {
+    await chat(["My name is Ada.", "What is 7 plus 5?", "/save ada", "/undo", "/set temp 0.5"]);
+    const { messages, settings } = JSON.parse((await command("export", "ada", "--format", "json")).stdout);
+    expect(messages).toHaveLength(2);
+    expect(settings.sampling.temperature).toBe(0.5);
+    const { stderr } = await sluice(["chat", "--resume"], { env, input: "/set\n/undo\n" });
+    expect(stderr).toMatch(/^temp +0\.5 /m);
+    expect((await command("ls")).stdout).toMatch(/^ada .* 0 /m);
   });
 
   it("sessions rm asks", async () => {

@@ -1,26 +1,40 @@
 /** The commands of the chat. A further one: a file like its neighbours, and a line in the list. */
 import { nearest } from "../nearest.ts";
 import type { ChatCommand } from "./command.ts";
+import { edit } from "./edit.ts";
 import { exit } from "./exit.ts";
 import { helpCommand } from "./help.ts";
 import { list } from "./list.ts";
 import { load } from "./load.ts";
+import { model } from "./model.ts";
+import { regen } from "./regen.ts";
 import { reset } from "./reset.ts";
 import { save } from "./save.ts";
+import { set } from "./set.ts";
 import { stats } from "./stats.ts";
 import { system } from "./system.ts";
+import { think } from "./think.ts";
+import { tokens } from "./tokens.ts";
+import { undo } from "./undo.ts";
 
 /** In the order of the help. */
 export const CHAT_COMMANDS: readonly ChatCommand[] = [
   // Of the conversation.
-  system,
+  regen,
+  edit,
+  undo,
   reset,
+  system,
   // Of saved conversations.
   save,
   load,
   list,
-  // Of the model, and of what it cost: /timings.
+  // Of answers, the model, and what it cost: /timings.
+  set,
+  think,
   stats,
+  tokens,
+  model,
   helpCommand(() => CHAT_COMMANDS),
   exit,
 ];
@@ -38,4 +52,9 @@ export function unknownCommand(name: string): string {
   );
   const advice = meant === undefined ? "" : ` Did you mean /${meant}?`;
   return `There is no /${name}.${advice} /help lists the commands.`;
+}
+
+/** What a command that is being typed may become. */
+export function completeCommand(text: string): string[] {
+  return CHAT_COMMANDS.map(({ name }) => `/${name}`).filter((name) => text !== "" && name.startsWith(text));
 }

@@ -4,6 +4,7 @@ import { note } from "../note.ts";
 import { EditBuffer } from "./edit-buffer.ts";
 import { editByKey, type Key, keyName } from "./edit-keys.ts";
 import { History } from "./history.ts";
+import { HistorySearch } from "./history-search.ts";
 import { layOut, windowOf } from "./layout.ts";
 import { Painter } from "./painter.ts";
 import { RawTerminal } from "./raw-terminal.ts";
@@ -31,8 +32,7 @@ export class LineEditor {
   #lent = false;
   /** What is being pasted, as far as it came. */
   #pasted: string[] | undefined;
-  /** What is searched for in the history, and how many finds were passed over. */
-  #search: { part: string; skip: number } | undefined;
+  #search: HistorySearch | undefined;
 
   constructor(options: LineEditorOptions) {
     this.#options = options;
@@ -111,7 +111,7 @@ export class LineEditor {
     if (name === "paste-start") this.#pasted = [];
     else if (name === "paste-end") this.#paste();
     else if (this.#pasted) this.#pasted.push(typed ?? "");
-    else if (this.#search === undefined || !this.#searchKey(typed, name)) this.#editKey(typed, key, name);
+    else if (!this.#search || !this.#searchKey(this.#search, typed, name)) this.#editKey(typed, key, name);
     this.#paintSoon();
   };
 
@@ -137,7 +137,7 @@ export class LineEditor {
       this.#painter.forget();
     },
     "ctrl+r": () => {
-      this.#search = { part: "", skip: 0 };
+      this.#search = new HistorySearch(this.#history);
     },
     tab: () => this.#complete(),
     up: () => this.#recall(-1),
@@ -147,25 +147,12 @@ export class LineEditor {
   };
 
   /** A key while the history is searched; false where it ends the search and means what it always means. */
-  #searchKey(typed: string | undefined, name: string): boolean {
-    const search = this.#search!;
-    if (name === "ctrl+r") search.skip += 1;
-    else if (name === "backspace") this.#search = { part: search.part.slice(0, -1), skip: 0 };
-    else if (name === "ctrl+g" || name === "ctrl+c" || name === "escape") this.#search = undefined;
-    else if (typed !== undefined && !/^\p{Cc}/u.test(typed))
-      this.#search = { part: search.part + typed, skip: 0 };
-    else {
-      this.#buffer.set(this.#found() ?? this.#buffer.text);
-      this.#search = undefined;
-      return false;
-    }
-    if (search.skip > 0 && this.#search === search && this.#found() === undefined) search.skip -= 1;
-    return true;
-  }
-
-  #found(): string | undefined {
-    const { part, skip } = this.#search!;
-    return part === "" ? undefined : this.#history.search(part, skip);
+  #searchKey(search: HistorySearch, typed: string | undefined, name: string): boolean {
+    const outcome = search.key(typed, name);
+    if (outcome === "searching") return true;
+    if (outcome === "taken") this.#buffer.set(search.found ?? this.#buffer.text);
+    this.#search = undefined;
+    return outcome === "given up";
   }
 
   #paste(): void {
@@ -215,6 +202,7 @@ export class LineEditor {
 
   /** Ctrl-Z: the shell gets the terminal back as it was. */
   #stop(): void {
+    if (process.platform === "win32") return;
     this.#terminal.leave();
     process.kill(0, "SIGTSTP");
   }
@@ -238,14 +226,14 @@ export class LineEditor {
 
   #paint(): void {
     if (!this.#visible) return;
-    const prompt = this.#search ? `(search: ${this.#search.part}) ` : this.#prompt;
+    const prompt = this.#search?.prompt ?? this.#prompt;
     this.#painter.paint(this.#layout(process.stdout.rows || 24), this.#shownPrompt(prompt));
   }
 
   #layout(rows: number) {
     if (this.#search) {
-      const text = this.#found() ?? this.#buffer.text;
-      return windowOf(layOut(text, text, this.#columns, [`(search: ${this.#search.part}) `, FURTHER]), rows);
+      const text = this.#search.found ?? this.#buffer.text;
+      return windowOf(layOut(text, text, this.#columns, [this.#search.prompt, FURTHER]), rows);
     }
     const { before, text } = this.#buffer;
     return windowOf(layOut(before, text, this.#columns, [this.#prompt, FURTHER]), rows);

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import { History } from "../../../src/cli/line-editor/history.ts";
 import { appendHistory, readHistory } from "../../../src/cli/line-editor/history-file.ts";
+import { HistorySearch } from "../../../src/cli/line-editor/history-search.ts";
 
 describe("History", () => {
   it("goes back and forth, and keeps what was being typed", () => {
@@ -77,5 +78,25 @@ describe("history file", () => {
     expect(await Promise.all(["a", "b", "c"].map(run))).toEqual([0, 0, 0]);
     expect(new Set(readHistory(path)).size).toBe(300);
     expect(execFileSync("ls", [folder]).toString()).not.toContain("shared.lock");
+  });
+});
+
+describe("HistorySearch", () => {
+  const search = (...keys: string[]) => {
+    const searching = new HistorySearch(new History(["a cat", "a dog", "the cat"]));
+    const outcomes = keys.map((key) => searching.key(key.length === 1 ? key : undefined, key));
+    return [searching.found, outcomes.at(-1), searching.prompt];
+  };
+
+  it("finds while it is typed, goes back, and stays at the oldest find", () => {
+    expect(search("c", "a")).toEqual(["the cat", "searching", "(search: ca) "]);
+    expect(search("c", "a", "ctrl+r", "ctrl+r")[0]).toBe("a cat");
+    expect(search("d", "x", "backspace")[0]).toBe("a dog");
+    expect(search("ctrl+r")[0]).toBeUndefined();
+  });
+
+  it("ends with what was found, or without", () => {
+    expect(search("c", "return")[1]).toBe("taken");
+    expect(search("c", "ctrl+c")[1]).toBe("given up");
   });
 });

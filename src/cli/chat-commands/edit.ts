@@ -1,0 +1,32 @@
+import { note } from "../note.ts";
+import type { Talk } from "../talk.ts";
+import { editorCommand, editText } from "../text-editor.ts";
+import type { ChatCommand } from "./command.ts";
+
+export const edit: ChatCommand = {
+  name: "edit",
+  usage: "[TEXT]",
+  summary: "change the last question: to TEXT, in $EDITOR, or in the line; and answer it",
+  async run(talk, argument) {
+    const question = talk.unanswered ?? talk.conversation.turns.at(-1)?.question;
+    if (question === undefined) return note("There is no question yet.");
+    const text = argument === "" ? await ask(talk, question) : argument;
+    if (text === undefined || text.trim() === "") return note("(not changed)");
+    if (talk.unanswered === undefined) talk.conversation.undo();
+    if (argument === "") talk.input?.remember(text);
+    await talk.ask(text);
+  },
+};
+
+/** Let the user change the question; undefined where it is to stay as it is. */
+async function ask({ input }: Talk, question: string): Promise<string | undefined> {
+  const editor = editorCommand();
+  if (input?.interactive && editor !== undefined) {
+    const text = await input.lend(() => editText(editor, question));
+    if (text !== undefined && text.trim() !== "") input.echo(text);
+    return text;
+  }
+  if (input?.canEdit) return input.next("> ", question);
+  note("It can only be changed in a terminal; or say what it should be: /edit TEXT.");
+  return undefined;
+}

@@ -1,0 +1,21 @@
+import { findSetting, SETTINGS } from "../chat-settings.ts";
+import { note } from "../note.ts";
+import type { ChatCommand } from "./command.ts";
+
+export const set: ChatCommand = {
+  name: "set",
+  usage: "[NAME [VALUE]]",
+  summary: "change how answers are made, as /set temp 0.7 (nothing: show all)",
+  run(talk, argument) {
+    if (argument === "") {
+      const lines = SETTINGS.map(({ name, summary, show }) => {
+        return `${name.padEnd(15)} ${show(talk.settings).padEnd(6)} ${summary}`;
+      });
+      return note(lines.join("\n"));
+    }
+    const [, typed, value] = /^([^\s=]+)(?:[\s=]+(.*))?$/s.exec(argument) ?? ["", argument, undefined];
+    const setting = findSetting(typed);
+    if (value !== undefined) talk.settings = setting.change(talk.settings, value.trim());
+    note(`${setting.name} is ${setting.show(talk.settings)}${value === undefined ? "" : " now"}.`);
+  },
+};
