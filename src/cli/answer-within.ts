@@ -46,7 +46,9 @@ export async function answerWithin(
   };
   const tell = (fitted: Fitted) => {
     const all = [...fitted.prompt.ids, ...ids];
-    if (fitted.dropped.length > 0) onDrop(fitted.dropped, all.length - commonPrefix(session.ids, all));
+    // The last token is always computed: its logits are wanted.
+    const reused = commonPrefix(session.ids, all.slice(0, -1));
+    if (fitted.dropped.length > 0) onDrop(fitted.dropped, all.length - reused);
   };
 
   let fitted: Fitted =

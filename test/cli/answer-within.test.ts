@@ -42,9 +42,15 @@ async function ask(
 it("slides: what is left is answered as if there had been no more, and the system message is not read again", async () => {
   const session = model.createSession();
   const messages = [system];
-  const questions = ["What is the capital of Japan?", "What colour is grass?", "What is 7 plus 5?"];
+  const questions = [
+    "Hello!",
+    "What colour is grass?",
+    "My name is Ada.",
+    "Is 7 plus 5 12?",
+    "Tell me a fact.",
+  ];
   for (let turn = 0; ; turn++) {
-    messages.push(say("user", questions[turn % 3]));
+    messages.push(say("user", questions[turn % questions.length]));
     const { result, drops } = await ask(session, messages);
     const [drop] = drops;
     if (drop) {
@@ -55,9 +61,9 @@ it("slides: what is left is answered as if there had been no more, and the syste
       const { ids } = prepare(shorter);
       expect(ids.length).toBeLessThanOrEqual(48);
       // What stands before the first turn, and as much of that as the two have in common by chance.
-      const system = model.encodeChat([messages[0]], { addGenerationPrompt: false });
-      expect(result.reused).toBeGreaterThanOrEqual(system.length);
-      expect(result.reused).toBeLessThan(ids.length);
+      const begin = model.encodeChat([messages[0]], { addGenerationPrompt: false });
+      expect(result.reused).toBeGreaterThanOrEqual(begin.length);
+      expect(result.reused).toBeLessThanOrEqual(begin.length + 4);
       expect(drop.computed).toBe(ids.length - result.reused);
       const fresh = await ask(model.createSession(), shorter);
       expect(fresh.drops).toEqual([]);
