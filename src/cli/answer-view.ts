@@ -28,7 +28,7 @@ export class AnswerView {
   readonly #live: LiveLine;
   readonly #wrap: WordWrap | undefined;
   readonly #thoughts: ThinkSplitter;
-  readonly #hides: boolean;
+  readonly hidesThoughts: boolean;
   readonly #limit: number | undefined;
   #started = performance.now();
   #phase: GenerateProgress["phase"] = "prefill";
@@ -45,7 +45,7 @@ export class AnswerView {
     this.#live = new LiveLine(stderr);
     if (isLively(stdout)) this.#wrap = new WordWrap(() => stdout.columns ?? 80);
     this.#thoughts = new ThinkSplitter(options.marks ?? thinkMarks(undefined), options.thinking);
-    this.#hides = hideThoughts;
+    this.hidesThoughts = hideThoughts;
     this.#limit = limit;
   }
 
@@ -57,7 +57,7 @@ export class AnswerView {
   readonly onProgress = (progress: GenerateProgress): void => {
     this.#live.show(() => {
       const texts = progressTexts(progress, this.#pace(progress));
-      return this.#hides && this.#thoughts.thinking && progress.phase === "decode"
+      return this.hidesThoughts && this.#thoughts.thinking && progress.phase === "decode"
         ? [...texts.map((text) => `thinking · ${text}`), ...texts]
         : texts;
     });
@@ -96,7 +96,7 @@ export class AnswerView {
   }
 
   #shown({ text, thought }: Piece): string {
-    if (thought && this.#hides) {
+    if (thought && this.hidesThoughts) {
       this.#afterHidden = true;
       return "";
     }

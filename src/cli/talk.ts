@@ -175,6 +175,8 @@ export class Talk {
       view?.end();
       this.#keep(question, view?.thinking ? `${result.text}\n${marks.close}\n\n` : result.text);
       if (result.ids.length > 0) this.#last = result;
+      if (view?.thinking && view.hidesThoughts)
+        note("(it ended in its thoughts, which are hidden: /think on shows them)");
       if (result.stop === "abort") note("(stopped; Ctrl-C again leaves)");
       if (result.stop === "context") note(fullText(context, overflow));
       if (this.#options.verbose) note((await this.stats()).join("\n"));

@@ -202,3 +202,21 @@ it("slides where it is told to, and says so", async () => {
     /\(the context of 80 tokens is full: the oldest (turn is|\d turns are) dropped, from "What is the capital of Japan\?" on; \d+ tokens are read again\)/,
   );
 });
+
+it("switches thinking in the template, and hides thoughts that it opens", async () => {
+  const template = join(folder, "thinks.jinja");
+  writeFileSync(
+    template,
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}" +
+      "<|im_start|>assistant\n{% if enable_thinking %}<think>\n{% endif %}",
+  );
+  const question = "What is 7 plus 5?";
+  const lines = [question, "/reset", "/think hide", question, "/reset", "/think off", question, "/model"];
+  const { stdout, stderr } = await sluice(["chat", "--temp", "0", "--chat-template-file", template], {
+    env,
+    input: lines.map((line) => `${line}\n`).join(""),
+  });
+  expect(stdout).toBe("7 plus 5 is 12.\n7 plus 5 is 12.\n");
+  expect(stderr).toContain("it ended in its thoughts, which are hidden");
+  expect(stderr).toContain("from a file, thinking is switched by enable_thinking");
+});

@@ -16,7 +16,8 @@ function modelLines({ model, templateSource }: Talk): string[] {
   const { name, architecture, layers, contextLength: trained } = manifest.model;
   const { ringBytes, residentBytes, streamedBytes, threads, kvType } = model.memory();
   const switchName = thinkSwitch(templateSource);
-  const template = templateSource === undefined ? "none (ChatML)" : "the model's";
+  const own = templateSource === model.template.source ? "the model's" : "from a file";
+  const template = templateSource === undefined ? "none (ChatML)" : own;
   return [
     `model      ${printableLine(name)} (${printableLine(architecture)}, ${layers.length} layers)`,
     `unpacked   ${printableLine(folder)}`,
