@@ -4,6 +4,7 @@
  * - `bad-model`: the model file is broken, truncated or not what it says
  * - `unsupported`: a sound file that sluice cannot run (architecture, tensor type, tokenizer)
  * - `bad-cache`: an unpacked model is damaged or of another format version
+ * - `bad-session`: a saved conversation is damaged or of another format version
  * - `no-space`: the disk is or would be full
  * - `locked`: another process is unpacking the same model
  * - `io`: the operating system refused a read or a write
@@ -15,6 +16,7 @@ export type ErrorCode =
   | "bad-model"
   | "unsupported"
   | "bad-cache"
+  | "bad-session"
   | "no-space"
   | "locked"
   | "io"

@@ -15,7 +15,7 @@
  */
 export { compareEmbeddings, type Embeddings, type NearToken } from "./engine/embeddings.ts";
 export { Model, type OpenOptions } from "./engine/model.ts";
-export type { Session } from "./engine/session.ts";
+export type { Session, SessionSnapshot } from "./engine/session.ts";
 export type {
   Candidate,
   Choice,

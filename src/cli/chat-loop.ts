@@ -1,12 +1,15 @@
 import { join } from "node:path";
 import type { Model } from "../engine/model.ts";
 import { throwIfAborted } from "../errors.ts";
+import type { SessionEntry } from "../session-store/list.ts";
 import { completeCommand } from "./chat-commands/index.ts";
 import { readChatInput } from "./chat-input.ts";
 import { interruptSignal, signalExitCode, takeCtrlC } from "./interrupt.ts";
 import { appendHistory, readHistory } from "./line-editor/history-file.ts";
 import { LineInput } from "./line-input.ts";
 import { note } from "./note.ts";
+import { SessionKeeper } from "./session-keeper.ts";
+import { resolveSessions } from "./session-options.ts";
 import { stateFolder } from "./state-folder.ts";
 import { Talk, type TalkOptions } from "./talk.ts";
 
@@ -14,9 +17,22 @@ import { Talk, type TalkOptions } from "./talk.ts";
  * Talk with the model until the input ends. On a terminal Ctrl-C stops an answer, and leaves when there is none to
  * stop; otherwise each line of stdin is a turn, and answers are all that goes to stdout.
  */
-export async function chatLoop(model: Model, options: TalkOptions): Promise<void> {
+export async function chatLoop(
+  model: Model,
+  options: TalkOptions,
+  {
+    resume,
+    given,
+  }: { readonly resume?: SessionEntry | undefined; readonly given?: ReadonlySet<string> } = {},
+): Promise<void> {
   const interactive = Boolean(process.stdin.isTTY && process.stdout.isTTY);
-  const talk = new Talk(model, options);
+  // Who pipes messages in has them already.
+  const keeper = new SessionKeeper({
+    folder: resolveSessions(),
+    automatic: interactive,
+    ...(given && { given }),
+  });
+  const talk = new Talk(model, options, keeper);
   let leavesNext = false;
   const onCtrlC = () => {
     if (input.lent) return;
@@ -42,6 +58,7 @@ export async function chatLoop(model: Model, options: TalkOptions): Promise<void
   const remember = historyKeeper(historyPath);
 
   try {
+    if (resume) await talk.resume(resume);
     for (;;) {
       const entry: string[] = [];
       const entered = await readChatInput(async (prompt) => {

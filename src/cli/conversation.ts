@@ -1,3 +1,4 @@
+import { contentText } from "../text/messages.ts";
 import type { ChatMessage } from "../text/types.ts";
 
 /** A question and what was answered, or as much of it as there was. */
@@ -32,13 +33,36 @@ export class Conversation {
 
   /** What the model gets to read of everything said so far. */
   messages(): ChatMessage[] {
+    return this.#messages(this.#forgotten);
+  }
+
+  /** Everything said so far. */
+  allMessages(): ChatMessage[] {
+    return this.#messages(0);
+  }
+
+  #messages(first: number): ChatMessage[] {
     return [
       ...(this.system === "" ? [] : [{ role: "system", content: this.system }]),
-      ...this.#turns.slice(this.#forgotten).flatMap((turn) => [
+      ...this.#turns.slice(first).flatMap((turn) => [
         { role: "user", content: turn.question },
         { role: "assistant", content: turn.answer },
       ]),
     ];
+  }
+
+  /** Become the conversation of these messages; see `forgotten`. */
+  restore(messages: readonly ChatMessage[], forgotten: number): void {
+    const system = messages.find(({ role }) => role === "system");
+    this.system = system ? contentText(system) : "";
+    this.reset(
+      messages.flatMap((message, index) => {
+        const next = messages[index + 1];
+        const isTurn = message.role === "user" && next?.role === "assistant";
+        return isTurn ? [{ question: contentText(message), answer: contentText(next) }] : [];
+      }),
+    );
+    this.forget(forgotten);
   }
 
   /** Keep an answer, or as much of it as there was. */

@@ -89,6 +89,12 @@ const COMMANDS: readonly {
     load: async () => (await import("./cache.ts")).cacheCommand(),
   },
   {
+    name: "sessions",
+    usage: "<command>",
+    summary: "look after saved conversations",
+    load: async () => (await import("./sessions.ts")).sessionsCommand(),
+  },
+  {
     name: "completion",
     usage: "<shell>",
     summary: "print a completion script for bash, zsh or fish",

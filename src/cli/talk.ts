@@ -2,6 +2,7 @@ import type { Model } from "../engine/model.ts";
 import type { Session } from "../engine/session.ts";
 import type { GenerateResult, SamplingOptions } from "../engine/types.ts";
 import { SluiceError } from "../errors.ts";
+import type { SessionEntry } from "../session-store/list.ts";
 import type { ChatMessage } from "../text/types.ts";
 import { AnswerView } from "./answer-view.ts";
 import { answerWithin } from "./answer-within.ts";
@@ -16,6 +17,7 @@ import { note } from "./note.ts";
 import { droppedText, type Overflow, turnsOf } from "./overflow.ts";
 import { type PreparedPrompt, preparePrompt } from "./prepare-prompt.ts";
 import { printableLine } from "./printable.ts";
+import type { SessionKeeper } from "./session-keeper.ts";
 import type { TemplateFlags } from "./template-options.ts";
 import { thinkMarks, thinkSwitch } from "./thinking.ts";
 import { noteMemory, verdictLines } from "./verdict-view.ts";
@@ -37,6 +39,8 @@ export class Talk {
   readonly model: Model;
   readonly session: Session;
   readonly conversation: Conversation;
+  readonly keeper: SessionKeeper;
+  template: TemplateFlags;
   /** Where the user types; absent where nobody can be asked anything. */
   input: LineInput | undefined;
   settings: ChatSettings;
@@ -55,13 +59,15 @@ export class Talk {
   #hinted = false;
   #answering: AbortController | undefined;
 
-  constructor(model: Model, options: TalkOptions) {
+  constructor(model: Model, options: TalkOptions, keeper: SessionKeeper) {
     this.model = model;
     this.session = model.createSession();
     this.conversation = new Conversation(options.system);
     const { sampling, maxTokens, overflow = "stop" } = options;
     this.settings = { sampling, maxTokens, overflow };
     this.think = options.think;
+    this.template = options.template;
+    this.keeper = keeper;
     this.#options = options;
   }
 
@@ -86,8 +92,17 @@ export class Talk {
   }
 
   async take(entered: ChatInput): Promise<void> {
-    if (entered.kind === "message") return this.ask(entered.text);
-    if (entered.kind === "command") return this.#command(entered.name, entered.argument);
+    if (entered.kind === "message") await this.ask(entered.text);
+    if (entered.kind === "command") await this.#command(entered.name, entered.argument);
+    await this.keeper.autosave(this);
+  }
+
+  /** Go on with a saved conversation, and show how it stands. */
+  async resume(entry: SessionEntry): Promise<void> {
+    note((await this.keeper.load(this, entry)).join("\n"));
+    this.unanswered = undefined;
+    const last = this.conversation.turns.at(-1);
+    if (last && this.input?.interactive) note(`> ${last.question}\n${last.answer}\n`);
   }
 
   async #command(name: string, argument: string): Promise<void> {
@@ -109,7 +124,7 @@ export class Talk {
 
   /** What the model reads of these messages. */
   prepare(messages: readonly ChatMessage[]): PreparedPrompt {
-    const { template } = this.#options;
+    const { template } = this;
     const name = thinkSwitch(this.templateSource);
     if (name === undefined || this.think === undefined) return preparePrompt(this.model, messages, template);
     const chatTemplateKwargs = { ...template.chatTemplateKwargs, [name]: this.think !== "off" };
@@ -118,7 +133,7 @@ export class Talk {
 
   /** The chat template's Jinja source, the model's or the one that the user chose. */
   get templateSource(): string | undefined {
-    return (this.#options.template.chatTemplateFile ?? this.model.template).source;
+    return (this.template.chatTemplateFile ?? this.model.template).source;
   }
 
   /** One turn: put a question to the model, print and keep its answer. */

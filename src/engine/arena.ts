@@ -48,6 +48,10 @@ export class Arena {
     }
   }
 
+  bytes(address: Address, length: number): Uint8Array {
+    return new Uint8Array(this.memory.buffer, address, length);
+  }
+
   floats(address: Address, length: number): Float32Array {
     return new Float32Array(this.memory.buffer, address, length);
   }

@@ -7,6 +7,20 @@ import type { Arena } from "./arena.ts";
 /** Positions in a block: the step in which a KV cache grows. */
 export const BLOCK_POSITIONS = 64;
 
+/**
+ * Version of what the bytes of a block mean for a given type. Raised whenever kernels arrange keys and values in another
+ * way: blocks that were saved before are useless then.
+ */
+export const KV_FORMAT = 1;
+
+/** A block of a sequence as it is in memory. */
+export interface KvBlock {
+  /** Equal stamps of blocks whose positions are all in use mean equal bytes. */
+  readonly stamp: number;
+  /** View into the engine's (shared) memory: valid until the next sweep or cut. */
+  readonly bytes: Uint8Array;
+}
+
 /** Bytes of keys and values of one layer in a block. */
 function layerBytes(model: Hyperparameters, layer: number, type: KvType): number {
   return 2 * model.layers[layer].kvHeads * headBytes(type, model.headSize, BLOCK_POSITIONS);
@@ -39,6 +53,7 @@ export class KvPool {
   readonly #arena: Arena;
   readonly #blockBytes: number;
   readonly #free: Address[] = [];
+  #stamps = 0;
 
   constructor(arena: Arena, model: Hyperparameters, type: KvType) {
     this.#arena = arena;
@@ -50,9 +65,13 @@ export class KvPool {
     return new Sequence(this, this.#arena, this.#arena.allocate(capacity * 4), this.#blockBytes);
   }
 
+  /** A block of zeros: what a conversation left in a block that was used before must not be saved with another. */
   take(): Address {
     const free = this.#free.pop();
-    if (free !== undefined) return free;
+    if (free !== undefined) {
+      this.#arena.bytes(free, this.#blockBytes).fill(0);
+      return free;
+    }
     try {
       return this.#arena.allocate(this.#blockBytes);
     } catch (cause) {
@@ -66,6 +85,11 @@ export class KvPool {
   give(block: Address): void {
     this.#free.push(block);
   }
+
+  /** A number that no block has had. */
+  stamp(): number {
+    return ++this.#stamps;
+  }
 }
 
 /** Keys and values of one sequence of tokens: grows in blocks as it is used, and can be cut back. */
@@ -76,6 +100,7 @@ export class Sequence {
   readonly #arena: Arena;
   readonly #blockBytes: number;
   readonly #blocks: Address[] = [];
+  readonly #stamps: number[] = [];
 
   constructor(pool: KvPool, arena: Arena, table: Address, blockBytes: number) {
     this.#pool = pool;
@@ -90,12 +115,25 @@ export class Sequence {
       const block = this.#pool.take();
       this.#arena.words(this.table, this.#blocks.length + 1)[this.#blocks.length] = block;
       this.#blocks.push(block);
+      this.#stamps.push(this.#pool.stamp());
     }
   }
 
   /** Keep only positions 0 … length - 1; blocks that are not needed go back to the pool. */
   truncate(length: number): void {
-    while ((this.#blocks.length - 1) * BLOCK_POSITIONS >= length) this.#pool.give(this.#blocks.pop()!);
+    while ((this.#blocks.length - 1) * BLOCK_POSITIONS >= length) {
+      this.#pool.give(this.#blocks.pop()!);
+      this.#stamps.pop();
+    }
+    // The rest of a block that was cut will be written anew.
+    if (length % BLOCK_POSITIONS > 0) this.#stamps[this.#stamps.length - 1] = this.#pool.stamp();
+  }
+
+  /** Its blocks in order; the last one may hold zeros or leftovers behind the positions in use. */
+  get blocks(): readonly KvBlock[] {
+    return this.#blocks.map((block, index) => {
+      return { stamp: this.#stamps[index], bytes: this.#arena.bytes(block, this.#blockBytes) };
+    });
   }
 
   /** Bytes of its blocks. */

@@ -4,11 +4,18 @@ import { Utf8Stream } from "../text/utf8.ts";
 import type { SweepTiming } from "../timing/types.ts";
 import type { Engine, Row } from "./engine.ts";
 import { choose } from "./explain.ts";
-import type { Sequence } from "./kv-cache.ts";
+import { BLOCK_POSITIONS, type KvBlock, type Sequence } from "./kv-cache.ts";
 import { tokenLogprob } from "./logprobs.ts";
 import { createSampler } from "./sampler.ts";
 import { StopTexts } from "./stop-texts.ts";
 import type { GeneratedToken, GenerateOptions, GenerateResult, StopReason } from "./types.ts";
+
+/** The state of a session. */
+export interface SessionSnapshot {
+  readonly ids: readonly number[];
+  /** Keys and values of the ids, 64 in each block; views, valid until the session generates again. */
+  readonly blocks: readonly KvBlock[];
+}
 
 /** One conversation: the tokens that are in its KV cache, and the way to add to them. */
 export class Session {
@@ -42,6 +49,46 @@ export class Session {
   reset(): void {
     this.#checkIdle();
     this.#keep(0);
+  }
+
+  /**
+   * Its state, to be saved and restored later.
+   *
+   * @throws SluiceError `bad-input` while it is generating
+   */
+  snapshot(): SessionSnapshot {
+    this.#checkIdle();
+    // A sweep that was stopped may have taken more.
+    const used = Math.ceil(this.#ids.length / BLOCK_POSITIONS);
+    return { ids: [...this.#ids], blocks: this.#sequence.blocks.slice(0, used) };
+  }
+
+  /**
+   * Put back a state that a session of the same model, dtype and type of KV cache had: what comes next is what would
+   * have come there.
+   *
+   * @param fill writes the bytes of a block, by its index, into `target`; what it throws is passed on, and the session
+   *   is empty then
+   * @throws SluiceError `context-full` when there are more ids than the context holds, `bad-input` while it is generating
+   */
+  async restore(
+    ids: readonly number[],
+    fill: (target: Uint8Array, index: number) => void | Promise<void>,
+  ): Promise<void> {
+    this.#checkIdle();
+    this.#checkLength("saved conversation", ids.length);
+    this.#keep(0);
+    this.#generating = true;
+    let done = false;
+    try {
+      this.#sequence.reserve(ids.length);
+      for (const [index, { bytes }] of this.#sequence.blocks.entries()) await fill(bytes, index);
+      this.#ids = [...ids];
+      done = true;
+    } finally {
+      this.#generating = false;
+      if (!done) this.#keep(0);
+    }
   }
 
   /**
@@ -182,11 +229,15 @@ export class Session {
       throw new SluiceError("bad-input", "the prompt is empty: it has no tokens", {
         next: "Give some text, or leave out --no-template: a chat begins with tokens of its own.",
       });
-    if (prompt.length > this.contextLength)
+    this.#checkLength("prompt", prompt.length);
+  }
+
+  #checkLength(what: string, length: number): void {
+    if (length > this.contextLength)
       throw new SluiceError(
         "context-full",
-        `the prompt has ${prompt.length} tokens, and the context holds ${this.contextLength}`,
-        { next: "Shorten the prompt, or raise the context with -c." },
+        `the ${what} has ${length} tokens, and the context holds ${this.contextLength}`,
+        { next: `Shorten the ${what}, or raise the context with -c.` },
       );
   }
 }

@@ -47,7 +47,7 @@ const square = new Int32Array(WORD_BITS);
 export function compressChunk(chunk: Uint8Array, scratch: Uint8Array): Uint8Array | undefined {
   const planes = words(scratch).subarray(0, chunk.byteLength / 4);
   splitIntoPlanes(words(chunk), planes);
-  const stored = lz4().compressSync(Buffer.from(planes.buffer, planes.byteOffset, planes.byteLength));
+  const stored = compress(planes);
   return alignUp(stored.byteLength) < chunk.byteLength ? stored : undefined;
 }
 
@@ -64,7 +64,18 @@ export function decompressChunk(stored: Uint8Array, target: Uint8Array): void {
   joinPlanes(words(aligned), words(target));
 }
 
-function uncompress(stored: Uint8Array, bytes: number): Uint8Array {
+/** One LZ4 block behind its length before compression. The bytes may not be in shared memory. */
+export function compress(bytes: ArrayBufferView): Uint8Array {
+  return lz4().compressSync(Buffer.from(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength));
+}
+
+/**
+ * Undo `compress`.
+ *
+ * @param bytes how many there were
+ * @throws SluiceError `bad-cache` where it does not come to that, `unsupported` where there is no LZ4
+ */
+export function uncompress(stored: Uint8Array, bytes: number): Uint8Array {
   const { uncompressSync } = lz4();
   let reason = "another length";
   // The length is checked here, for the library would allocate whatever it says.

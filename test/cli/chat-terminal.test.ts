@@ -140,7 +140,8 @@ describe.runIf(HAS_TERMINAL)("a session", () => {
     const { output, text } = chat(
       [
         ["> ", "What is 7 plus 5?\r"],
-        ["7 plus 5 is 12.", CTRL_D],
+        ["7 plus 5 is 12.", ""],
+        ["> ", CTRL_D],
       ],
       { variables: { NO_COLOR: "" } },
     );

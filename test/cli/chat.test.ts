@@ -144,7 +144,8 @@ describe.runIf(HAS_TERMINAL)("chat, on a terminal", () => {
       [
         ["> ", `${STORY}\r`],
         ["Once", "What is 7 plus 5?\r"],
-        ["7 plus 5 is 12.", CTRL_D],
+        ["7 plus 5 is 12.", ""],
+        ["> ", CTRL_D],
       ],
     );
     expect(code).toBe(0);

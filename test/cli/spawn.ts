@@ -1,5 +1,9 @@
 import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { afterAll } from "vitest";
 
 export const MAIN = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 export const MODEL = fileURLToPath(new URL("../../models/tiny-chat-q8_0.gguf", import.meta.url));
@@ -10,10 +14,22 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-/** Environment of a test: no colours, terminal or cache of whoever runs it. */
+/** Where what a test types and says is kept: not with what whoever runs it typed and said. */
+const STATE = mkdtempSync(join(tmpdir(), "sluice-state-"));
+afterAll(() => rmSync(STATE, { recursive: true, force: true }));
+
+/** Environment of a test: no colours, terminal, cache or state of whoever runs it. */
 export function environment(variables: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR } = process.env;
-  return { PATH, HOME, ...(TMPDIR && { TMPDIR }), TERM: "xterm", COLUMNS: "80", ...variables };
+  return {
+    PATH,
+    HOME,
+    ...(TMPDIR && { TMPDIR }),
+    TERM: "xterm",
+    COLUMNS: "80",
+    XDG_STATE_HOME: STATE,
+    ...variables,
+  };
 }
 
 /** Run the built command to its end. `onStdout` gets what was printed so far, each time more comes. */

@@ -4,9 +4,12 @@ import type { ChatCommand } from "./command.ts";
 import { edit } from "./edit.ts";
 import { exit } from "./exit.ts";
 import { helpCommand } from "./help.ts";
+import { list } from "./list.ts";
+import { load } from "./load.ts";
 import { model } from "./model.ts";
 import { regen } from "./regen.ts";
 import { reset } from "./reset.ts";
+import { save } from "./save.ts";
 import { set } from "./set.ts";
 import { stats } from "./stats.ts";
 import { system } from "./system.ts";
@@ -22,7 +25,10 @@ export const CHAT_COMMANDS: readonly ChatCommand[] = [
   undo,
   reset,
   system,
-  // Of saved conversations: /save, /load, /list.
+  // Of saved conversations.
+  save,
+  load,
+  list,
   // Of answers, the model, and what it cost: /timings.
   set,
   think,

@@ -8,6 +8,7 @@ export const reset: ChatCommand = {
     talk.conversation.reset();
     talk.session.reset();
     talk.unanswered = undefined;
+    talk.keeper.begin(talk);
     note("The conversation is forgotten; the system message stays.");
   },
 };

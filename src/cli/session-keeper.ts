@@ -1,0 +1,232 @@
+import { existsSync } from "node:fs";
+import { SluiceError } from "../errors.ts";
+import { pruneSessions, removeSession, type SessionEntry, sessionPath } from "../session-store/list.ts";
+import { automaticName, checkName, isAutomatic } from "../session-store/names.ts";
+import { SavedSession } from "../session-store/saved-session.ts";
+import { SessionWriter } from "../session-store/session-writer.ts";
+import type { SessionContent, SessionSettings } from "../session-store/types.ts";
+import { failureLines } from "./exit.ts";
+import { note } from "./note.ts";
+import { printableLine } from "./printable.ts";
+import { forgottenOf, mismatch, sessionModel, settingsOf, withSettings } from "./session-state.ts";
+import { localTime } from "./session-table.ts";
+import type { Talk } from "./talk.ts";
+
+export interface KeeperOptions {
+  readonly folder: string;
+  /** Whether a conversation without a name is saved, under one that it is given. */
+  readonly automatic: boolean;
+  /** Options that were given on the command line: they win over what is saved. */
+  readonly given?: ReadonlySet<string>;
+}
+
+/** Saves the conversation of a chat after every change, and takes up saved ones. */
+export class SessionKeeper {
+  readonly folder: string;
+  readonly #automatic: boolean;
+  readonly #given: ReadonlySet<string>;
+  #name: string | undefined;
+  #writer: SessionWriter | undefined;
+  #created = new Date();
+  /** What was saved last. */
+  #saved = "";
+  /** What was said about a failure: once is enough. */
+  #complaint: string | undefined;
+
+  constructor({ folder, automatic, given = new Set() }: KeeperOptions) {
+    this.folder = folder;
+    this.#automatic = automatic;
+    this.#given = given;
+  }
+
+  /** Name of the conversation, once it is saved. */
+  get name(): string | undefined {
+    return this.#name;
+  }
+
+  /** What follows is another conversation, of today; the one that was saved stays as it is. */
+  begin(talk: Talk): void {
+    if (!this.#given.has("date")) talk.template = { ...talk.template, date: new Date() };
+    this.#forget();
+  }
+
+  #forget(): void {
+    this.#name = undefined;
+    this.#writer = undefined;
+    this.#created = new Date();
+  }
+
+  /** Save what has changed since the last time. A failure is told, and the chat goes on. */
+  async autosave(talk: Talk): Promise<void> {
+    const isNew = this.#name === undefined;
+    if (isNew && (!this.#automatic || talk.conversation.turns.length === 0)) return;
+    const state = stateOf(talk);
+    if (state === this.#saved) return;
+    try {
+      if (isNew) await this.#saveAsNew(talk);
+      else await this.#saveAgain(talk);
+      this.#saved = state;
+      this.#complaint = undefined;
+    } catch (error) {
+      if (!(error instanceof SluiceError)) throw error;
+      const lines = failureLines(error).join("\n");
+      if (lines !== this.#complaint)
+        note(`${lines}\n  The chat goes on; it is tried again after the next answer.`);
+      this.#complaint = lines;
+    }
+  }
+
+  /**
+   * Give the conversation a name; it is saved under it from now on.
+   *
+   * @throws SluiceError `bad-input` for a name that is none, or another conversation's; `io`, `no-space`
+   */
+  async saveAs(talk: Talk, text: string): Promise<string> {
+    const name = checkName(text);
+    if (talk.conversation.turns.length === 0)
+      throw new SluiceError("bad-input", "there is nothing to save yet", { next: "Ask something first." });
+    if (name === this.#name) {
+      await this.#save(talk);
+    } else {
+      const path = sessionPath(this.folder, name);
+      if (existsSync(path))
+        throw new SluiceError("bad-input", `there is a session ${name} already`, {
+          next: `Choose another name, or delete that one: sluice sessions rm ${JSON.stringify(name)}`,
+        });
+      const before = this.#name;
+      const writer = new SessionWriter(path);
+      await this.#save(talk, writer);
+      this.#writer = writer;
+      this.#name = name;
+      // It has only been renamed then.
+      if (before !== undefined && isAutomatic(before))
+        await removeSession({ path: sessionPath(this.folder, before) });
+    }
+    this.#saved = stateOf(talk);
+    return name;
+  }
+
+  /**
+   * Take up a saved conversation: with its KV cache where that fits this model, otherwise from its text.
+   *
+   * @returns what is to be said about it
+   * @throws SluiceError `bad-session` for a file in which nothing can be read, `io`
+   */
+  async load(talk: Talk, { name, path }: Pick<SessionEntry, "name" | "path">): Promise<string[]> {
+    const saved = await SavedSession.open(path);
+    try {
+      const { head } = saved;
+      const { system } = talk.conversation;
+      talk.conversation.restore(head.messages, forgottenOf(head.settings));
+      if (this.#given.has("system")) talk.conversation.system = system;
+      Object.assign(talk, withSettings(talk, head.settings, this.#given));
+      const problem = await restoreKv(talk, saved);
+      this.#forget();
+      const here = sessionModel(talk.model);
+      const foreign = head.model.fingerprint !== here.fingerprint;
+      if (!foreign) {
+        this.#name = name;
+        this.#created = new Date(head.created);
+        this.#writer = new SessionWriter(path);
+        const stamps = problem === undefined ? talk.session.snapshot().blocks.map(({ stamp }) => stamp) : [];
+        this.#writer.adopt(saved, stamps);
+      }
+      this.#saved = stateOf(talk);
+      return [...loadedLines(name, saved, problem), ...(foreign ? [this.#stays()] : [])];
+    } finally {
+      await saved.close();
+    }
+  }
+
+  #stays(): string {
+    const now = this.#automatic ? "is saved as a new conversation" : "is not saved unless /save names it";
+    return `What is said now ${now}; that one stays as it is.`;
+  }
+
+  async #saveAsNew(talk: Talk): Promise<void> {
+    const name = automaticName(this.#created);
+    const writer = new SessionWriter(sessionPath(this.folder, name));
+    await this.#save(talk, writer);
+    this.#name = name;
+    this.#writer = writer;
+    await this.#prune(name);
+  }
+
+  async #saveAgain(talk: Talk): Promise<void> {
+    try {
+      await this.#save(talk);
+    } catch (error) {
+      if (!(error instanceof SluiceError) || error.code !== "locked") throw error;
+      this.#forget();
+      await this.#saveAsNew(talk);
+      note(
+        `sluice: ${printableLine(error.message)}\n  This conversation is saved as ${this.#name} from now on.`,
+      );
+    }
+  }
+
+  async #save(talk: Talk, writer = this.#writer!): Promise<void> {
+    const { ids, blocks } = talk.session.snapshot();
+    const content: SessionContent = {
+      created: this.#created.toISOString(),
+      changed: new Date().toISOString(),
+      model: sessionModel(talk.model),
+      messages: talk.conversation.allMessages(),
+      settings: savedSettings(talk),
+      ids,
+    };
+    await writer.save(content, blocks);
+  }
+
+  async #prune(name: string): Promise<void> {
+    const { removed, shortened } = await pruneSessions(this.folder, name);
+    if (removed.length > 0)
+      note(`sluice: 50 conversations without a name are kept: ${removed.join(", ")} is gone`);
+    if (shortened.length > 0)
+      note(
+        `sluice: saved conversations without a name exceed 2 GB: ${shortened.join(", ")} keeps only its text`,
+      );
+  }
+}
+
+/** What a save would hold, but for the KV cache, which follows from it. */
+function stateOf(talk: Talk): string {
+  return JSON.stringify([talk.conversation.allMessages(), savedSettings(talk)]);
+}
+
+function savedSettings(talk: Talk): SessionSettings {
+  const { forgotten } = talk.conversation;
+  return { ...settingsOf(talk), ...(forgotten > 0 && { forgotten }) };
+}
+
+/** @returns why the KV cache could not be restored; the session is empty then */
+async function restoreKv(talk: Talk, saved: SavedSession): Promise<string | undefined> {
+  const { head } = saved;
+  talk.session.reset();
+  const problem = mismatch(head.model, sessionModel(talk.model));
+  if (problem !== undefined) return problem;
+  if (saved.condition === "damaged") return "its file is damaged";
+  if (!saved.hasKv) return head.ids.length === 0 ? undefined : "its KV cache was given up to save room";
+  try {
+    await talk.session.restore(head.ids, (target, index) => saved.readBlock(target, index));
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof SluiceError) || error.code === "aborted") throw error;
+    return error.message;
+  }
+}
+
+function loadedLines(name: string, { head, condition }: SavedSession, problem: string | undefined): string[] {
+  const { messages, ids, changed } = head;
+  const said = `${printableLine(name)}: ${messages.length} messages, last saved ${localTime(new Date(changed))}`;
+  const kv =
+    problem === undefined
+      ? `Nothing of it has to be computed again: ${ids.length} tokens are in the KV cache.`
+      : `It is computed again with the next question, for ${problem}.`;
+  const damage = {
+    sound: [],
+    older: ["Its last save is damaged: this is the one before."],
+    damaged: ["Its file is damaged: some of the text may be wrong."],
+  }[condition];
+  return [said, ...damage, kv];
+}

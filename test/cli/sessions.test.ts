@@ -1,0 +1,232 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { MODEL, sluice } from "./spawn.ts";
+import { HAS_TERMINAL, onTerminal, type Step } from "./terminal.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "sluice-sessions-"));
+let homes = 0;
+let env: Record<string, string> = {};
+let sessions = "";
+
+beforeAll(async () => {
+  env = { SLUICE_CACHE_DIR: join(folder, "cache") };
+  const { code, stderr } = await sluice(["unpack", MODEL], { env });
+  expect(code, stderr).toBe(0);
+});
+beforeEach(() => {
+  const state = join(folder, `state-${homes++}`);
+  sessions = join(state, "sluice", "sessions");
+  env = { ...env, XDG_STATE_HOME: state };
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const chat = (lines: readonly string[], ...argv: string[]) =>
+  sluice(["chat", "--temp", "0", ...argv], { env, input: lines.map((line) => `${line}\n`).join("") });
+const command = (...argv: string[]) => sluice(["sessions", ...argv], { env });
+const prefilled = (stderr: string) => Number(/^prefill +(\d+)/m.exec(stderr)?.[1]);
+const reused = (stderr: string) => Number(/(\d+) tokens reused/.exec(stderr)?.[1]);
+
+describe("a saved chat", () => {
+  it.each(["f32", "f16"])("goes on as if it had never ended, without prefill (--kv %s)", async (kv) => {
+    const first = ["My name is Ada.", "What is 7 plus 5?"];
+    const whole = await chat([...first, "What is my name?", "/stats"], "--kv", kv);
+    const saved = await chat([...first, "/save ada"], "--kv", kv);
+    expect(saved.stderr).toBe("Saved as ada, and again after every answer.\n");
+    // The type of the KV cache is the saved one's, unless it is asked for.
+    const resumed = await chat(["What is my name?", "/stats"], "--resume", "ada");
+    expect(saved.stdout + resumed.stdout).toBe(whole.stdout);
+    expect(resumed.stderr).toContain("Nothing of it has to be computed again");
+    expect(prefilled(resumed.stderr)).toBe(prefilled(whole.stderr));
+    expect(reused(resumed.stderr)).toBe(reused(whole.stderr));
+    expect(prefilled(resumed.stderr)).toBeLessThan(20);
+  });
+
+  it("is answered the same where it has to be computed again, which is said", async () => {
+    await chat(["My name is Ada.", "/save ada"]);
+    const again = await chat(["What is my name?", "/stats"], "--resume", "ada", "--kv", "f16");
+    expect(again.stdout).toBe("Your name is Ada.\n");
+    expect(again.stderr).toContain(
+      "computed again with the next question, for its KV cache is f32, this one f16",
+    );
+    expect(reused(again.stderr)).toBe(0);
+    // It was saved as f16 now.
+    expect((await chat(["What is my name?"], "--resume", "ada", "--kv", "f16")).stderr).toContain(
+      "Nothing of it",
+    );
+  });
+
+  it("goes on with other weights, from its text", async () => {
+    await chat(["My name is Ada.", "/save ada"]);
+    const again = await chat(["What is my name?"], MODEL, "--resume", "ada", "--dtype", "q8");
+    expect(again.stdout).toBe("Your name is Ada.\n");
+    expect(again.stderr).toContain("it was held with weights in f32, these are q8");
+  });
+
+  it("is saved again after every answer, and the last one is resumed without a name", async () => {
+    await chat(["My name is Bob.", "/save bob"]);
+    await chat(["My name is Ada.", "/save ada", "What is 7 plus 5?"]);
+    const { stdout, stderr } = await chat(["What is my name?", "/save"], "--resume");
+    expect(stdout).toBe("Your name is Ada.\n");
+    expect(stderr).toMatch(/^ada: 4 messages, last saved \d{4}-\d\d-\d\d/);
+    expect(stderr).toContain("This conversation is saved as ada after every answer.");
+    const { messages } = JSON.parse((await command("export", "ada", "--format", "json")).stdout);
+    expect(messages).toHaveLength(6);
+    expect(statSync(join(sessions, "ada.session")).mode & 0o777).toBe(0o600);
+  });
+
+  it("is loaded, listed, and kept apart from what follows /reset", async () => {
+    await chat(["My name is Ada.", "/save Ada 猫"]);
+    const lines = [
+      "/load Ada",
+      "What is my name?",
+      "/list",
+      "/reset",
+      "What is 7 plus 5?",
+      "/save",
+      "/load x",
+    ];
+    const { stdout, stderr, code } = await chat(lines);
+    expect(stdout).toBe("Your name is Ada.\n7 plus 5 is 12.\n");
+    expect(stderr).toMatch(/^Ada 猫 {2}\d{4}.* 4 .* My name is Ada\.$/m);
+    expect(stderr).toContain("This conversation is not saved yet");
+    expect(stderr).toContain("no session is called x");
+    expect(code).toBe(1);
+    expect(JSON.parse((await command("ls", "--json")).stdout)).toMatchObject([
+      { name: "Ada 猫", messages: 4 },
+    ]);
+  });
+
+  it("takes no name that is another's, or none", async () => {
+    await chat(["My name is Ada.", "/save ada"]);
+    const { stderr } = await chat([
+      "/save new",
+      "What is 7 plus 5?",
+      "/save ada",
+      "/save ../up",
+      "/save auto-1",
+    ]);
+    expect(stderr).toContain("there is nothing to save yet");
+    expect(stderr).toContain("there is a session ada already");
+    expect(stderr).toContain('"../up" cannot be the name of a session: it holds "/"');
+    expect(stderr).toContain("are given by sluice");
+    expect(readdirSync(sessions)).toEqual(["ada.session"]);
+  });
+
+  it("begins anew where there is nothing to resume; a name that is none is an error", async () => {
+    const none = await chat(["What is 7 plus 5?"], "--resume");
+    expect(none).toMatchObject({ code: 0, stdout: "7 plus 5 is 12.\n" });
+    expect(none.stderr).toContain("there is no saved conversation to resume");
+    const unknown = await chat(["Hi"], "--resume", "nobody");
+    expect(unknown).toMatchObject({ code: 1, stdout: "" });
+    expect(unknown.stderr).toContain("no session is called nobody");
+  });
+
+  it("is replayed where its KV cache is damaged, and refused where its text is", async () => {
+    await chat(["My name is Ada.", "/save ada"]);
+    const path = join(sessions, "ada.session");
+    const bytes = readFileSync(path);
+    bytes[60] ^= 1;
+    writeFileSync(path, bytes);
+    const replayed = await chat(["What is my name?"], "--resume", "ada");
+    expect(replayed.stdout).toBe("Your name is Ada.\n");
+    expect(replayed.stderr).toMatch(/computed again .*ada\.session is damaged: block 0 of its KV cache/);
+    expect((await chat(["What is my name?"], "--resume", "ada")).stderr).toContain("Nothing of it");
+    writeFileSync(path, "no session");
+    for (const outcome of [await chat(["Hi"], "--resume", "ada"), await command("export", "ada")]) {
+      expect(outcome).toMatchObject({ code: 1, stdout: "" });
+      expect(outcome.stderr).toContain(`${path} is damaged`);
+    }
+    expect((await command("ls")).stdout).toContain("cannot be read");
+  });
+
+  it("goes on unsaved where nothing can be written", async () => {
+    mkdirSync(join(sessions, ".."), { recursive: true });
+    writeFileSync(sessions, "a file in the way");
+    const { code, stdout, stderr } = await chat(["What is 7 plus 5?", "/save sums", "What is 7 plus 5?"]);
+    expect(stdout).toBe("7 plus 5 is 12.\n7 plus 5 is 12.\n");
+    expect(stderr).toContain(`cannot save the conversation in ${sessions}`);
+    expect(code).toBe(1);
+  });
+});
+
+describe.runIf(HAS_TERMINAL)("on a terminal", () => {
+  const terminal = (argv: readonly string[], steps: readonly Step[], signal = 0) =>
+    onTerminal(argv, steps, { signal, variables: env }).text;
+
+  it("every chat is saved, killed or not, and shows where it stood when it is resumed", async () => {
+    const SIGKILL = 9;
+    terminal(
+      ["chat", "--temp", "0"],
+      [
+        ["> ", "My name is Ada.\r"],
+        ["meet you, Ada!", ""],
+        ["> ", ""],
+      ],
+      SIGKILL,
+    );
+    const [file] = readdirSync(sessions);
+    expect(file).toMatch(/^auto-\d{8}-\d{6}-[0-9a-f]{4}\.session$/);
+    const output = terminal(
+      ["chat", "--temp", "0", "--resume"],
+      [
+        ["meet you, Ada!", ""],
+        ["> ", "What is my name?\r"],
+        ["name is Ada.", ""],
+        ["> ", "/save ada\r"],
+        ["Saved as ada", "\x04"],
+      ],
+    );
+    expect(output).toContain("Nothing of it has to be computed again");
+    expect(readdirSync(sessions)).toEqual(["ada.session"]);
+  });
+
+  it("what is taken back or answered anew is saved so", async () => {
+    await chat(["My name is Ada.", "What is 7 plus 5?", "/save ada", "/undo", "/set temp 0.5"]);
+    const { messages, settings } = JSON.parse((await command("export", "ada", "--format", "json")).stdout);
+    expect(messages).toHaveLength(2);
+    expect(settings.sampling.temperature).toBe(0.5);
+    const { stderr } = await sluice(["chat", "--resume"], { env, input: "/set\n/undo\n" });
+    expect(stderr).toMatch(/^temp +0\.5 /m);
+    expect((await command("ls")).stdout).toMatch(/^ada .* 0 /m);
+  });
+
+  it("sessions rm asks", async () => {
+    await chat(["My name is Ada.", "/save ada"]);
+    terminal(["sessions", "rm", "ada"], [["[y/N]", "n\r"]]);
+    expect(readdirSync(sessions)).toEqual(["ada.session"]);
+    expect(terminal(["sessions", "rm", "ada"], [["[y/N]", "y\r"]])).toContain("deleted ada");
+    expect(readdirSync(sessions)).toEqual([]);
+  });
+});
+
+describe("sluice sessions", () => {
+  it("exports Markdown and JSON, to stdout or a file", async () => {
+    await chat(["My name is Ada.", "/save ada"], "--system", "You are a pirate.");
+    const { stdout } = await command("export", "ada");
+    expect(stdout).toMatch(/^# ada\n\nModel: Tiny-SmolLM3-Chat \(tiny-chat-q8_0\.gguf, f32\)/);
+    expect(stdout).toContain("\n\n## System\n\nYou are a pirate.\n\n## You\n\nMy name is Ada.\n\n## Tiny-");
+    const out = join(folder, "ada.json");
+    expect(await command("export", "ad", "-o", out)).toMatchObject({ code: 0, stdout: "" });
+    const exported = JSON.parse(readFileSync(out, "utf8"));
+    expect(exported).toMatchObject({ name: "ada", model: { dtype: "f32", kv: "f32" } });
+    // The messages are what `run` takes.
+    const messages = join(folder, "messages.json");
+    writeFileSync(messages, JSON.stringify([...exported.messages, { role: "user", content: "Who am I?" }]));
+    const run = await sluice(["run", MODEL, "--messages", messages, "-n", "2"], { env });
+    expect(run.code, run.stderr).toBe(0);
+  });
+
+  it("deletes only what it is told to", async () => {
+    await chat(["My name is Ada.", "/save ada", "/save bob", "/save bobby"]);
+    expect(readdirSync(sessions).sort()).toEqual(["ada.session", "bob.session", "bobby.session"]);
+    expect((await command("rm")).code).toBe(2);
+    expect((await command("rm", "ada")).code).toBe(2);
+    expect((await command("rm", "bo", "-y")).stderr).toMatch(/bo could be (bob or bobby|bobby or bob)/);
+    expect((await command("rm", "a", "bob", "-y")).stdout).toBe("deleted ada\ndeleted bob\n");
+    expect((await command("rm", "--all", "-y")).stdout).toBe("deleted bobby\n");
+    expect(await command("ls")).toMatchObject({ code: 0, stdout: "", stderr: "" });
+    expect((await command("path")).stdout).toBe(`${sessions}\n`);
+  });
+});
