@@ -5,6 +5,7 @@ import { addUnpackOptions, type UnpackFlags } from "./ensure-unpacked.ts";
 import { BUNDLED_MODEL, chooseModel } from "./model-argument.ts";
 import { addGenerationOptions, type GenerationFlags, samplingOptions } from "./options.ts";
 import { addTemplateOptions, type TemplateFlags } from "./template-options.ts";
+import { addTimingsOption } from "./timings-file.ts";
 import { withModel } from "./with-model.ts";
 
 type ChatFlags = GenerationFlags &
@@ -22,6 +23,7 @@ export function chatCommand(): Command {
     .option("--system <text>", "system message");
   addGenerationOptions(command).option("--verbose", "print times after every answer");
   addTemplateOptions(command);
+  addTimingsOption(command);
   return addUnpackOptions(addEngineOptions(command)).action(
     async (argument: string | undefined, flags: ChatFlags) => {
       const sampling = samplingOptions(flags, command);

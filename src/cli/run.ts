@@ -13,6 +13,7 @@ import { printableJson } from "./printable.ts";
 import { type PromptFlags, promptSource, readPrompt } from "./prompt-source.ts";
 import { reportRun } from "./run-report.ts";
 import { addTemplateOptions, type TemplateFlags } from "./template-options.ts";
+import { addTimingsOption } from "./timings-file.ts";
 import { noteMemory, verdictLines } from "./verdict-view.ts";
 import { withModel } from "./with-model.ts";
 
@@ -45,6 +46,7 @@ export function runCommand(): Command {
     .option("--json", "print one JSON object at the end instead of the text")
     .option("--verbose", "print times at the end: load, prefill, decode, and by layer");
   addTemplateOptions(command);
+  addTimingsOption(command);
   return addUnpackOptions(addEngineOptions(command)).action((argument: string | undefined, flags: RunFlags) =>
     run(argument, flags, command),
   );

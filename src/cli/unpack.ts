@@ -18,6 +18,7 @@ import {
 } from "./ensure-unpacked.ts";
 import { print } from "./note.ts";
 import { printableJson, printableLine } from "./printable.ts";
+import { addTimingsOption } from "./timings-file.ts";
 
 type Flags = UnpackFlags & { force?: boolean; temp?: boolean; json?: boolean };
 
@@ -28,7 +29,7 @@ export function unpackCommand(): Command {
     .option("--force", "unpack again, though it is there already")
     .option("--temp", "the same as --temp-cache")
     .option("--json", "print one JSON object instead of the table");
-  return addUnpackOptions(command).action(async (model: string, flags: Flags) => {
+  return addTimingsOption(addUnpackOptions(command)).action(async (model: string, flags: Flags) => {
     const root = flags.temp || flags.tempCache ? temporaryRoot() : resolveRoot(flags.cacheDir);
     const unpacked = chooseCache(findCaches(root, fileFingerprint(model)), {});
     const dtype = flags.dtype ?? (await defaultDtype(model, root, unpacked));

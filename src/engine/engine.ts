@@ -7,13 +7,14 @@ import type { Cache } from "../store/cache.ts";
 import { availableMemory } from "../stream/available-memory.ts";
 import { Control } from "../stream/control.ts";
 import { prefersDirect } from "../stream/disk-speed.ts";
+import { Lanes } from "../stream/lanes.ts";
 import type { ReaderData } from "../stream/reader-worker.ts";
 import { planResidence, residentBytes } from "../stream/residence.ts";
 import { createRing } from "../stream/ring.ts";
 import { RowReader } from "../stream/row-reader.ts";
 import { StageTimes } from "../stream/stage-times.ts";
 import { planSweep } from "../stream/sweep-plan.ts";
-import type { StageTiming, SweepTiming } from "../timing/types.ts";
+import type { Observer, StageTiming, SweepKind, SweepTiming } from "../timing/types.ts";
 import { Arena, MEMORY_BYTES } from "./arena.ts";
 import { OVERHEAD_BYTES, type Ram, residentBudget } from "./budget.ts";
 import { allocateBuffers, type Buffers, MAXIMUM_ASKED, MAXIMUM_ROWS } from "./buffers.ts";
@@ -33,6 +34,8 @@ export interface Row {
 
 export interface SweepOptions {
   readonly signal?: AbortSignal | undefined;
+  /** What the observer is to be told that it is; absent: nothing. */
+  readonly kind?: SweepKind | undefined;
   /** Called about ten times a second with the layer that the sweep is at. */
   readonly onStage?: ((layer: number) => void) | undefined;
 }
@@ -52,6 +55,8 @@ export interface EngineOptions {
   readonly kvType?: KvType | undefined;
   /** Longest context that will be used. */
   readonly contextLength?: number | undefined;
+  /** Is told what takes time. */
+  readonly observer?: Observer | undefined;
 }
 
 const PROGRESS_MS = 100;
@@ -73,6 +78,7 @@ export class Engine {
   readonly #kv: KvPool;
   readonly #control: Control;
   readonly #times: StageTimes;
+  readonly #lanes: Lanes;
   readonly #embedding: RowReader;
   readonly #frequencies: Float64Array;
   readonly #workers: Workers;
@@ -84,6 +90,7 @@ export class Engine {
   readonly direct: boolean;
   readonly threads: number;
   readonly kvType: KvType;
+  readonly observer: Observer | undefined;
   /** Sweeps since the workers were started. */
   #sweeps = 0;
   /** The sweep that was asked for last: sweeps wait for each other. */
@@ -101,6 +108,7 @@ export class Engine {
     this.ringBytes = ring.shared.byteLength;
     this.threads = threads;
     this.kvType = kvType;
+    this.observer = options.observer;
     this.#cache = cache;
     this.#arena = new Arena();
     this.#buffers = allocateBuffers(this.#arena, model, threads);
@@ -129,6 +137,7 @@ export class Engine {
 
     this.#control = new Control(threads);
     this.#times = new StageTimes(stages);
+    this.#lanes = new Lanes(stages, threads);
     this.#embedding = new RowReader(folder, manifest.embedding);
     this.#frequencies = ropeFrequencies(model.rope);
     const shared = {
@@ -140,7 +149,9 @@ export class Engine {
       threads,
       control: this.#control.shared,
       times: this.#times.shared,
+      lanes: this.#lanes.shared,
       stages,
+      origin: performance.timeOrigin,
     };
     const compute = {
       model,
@@ -174,7 +185,7 @@ export class Engine {
     return sweep;
   }
 
-  async #sweep(rows: readonly Row[], { signal, onStage }: SweepOptions): Promise<SweepResult> {
+  async #sweep(rows: readonly Row[], { signal, kind, onStage }: SweepOptions): Promise<SweepResult> {
     throwIfAborted(signal);
     if (this.#closed) throw new SluiceError("aborted", "the model was closed");
     const start = performance.now();
@@ -194,16 +205,29 @@ export class Engine {
     try {
       const embedding = this.#fill(rows);
       const asked = rows.filter((row) => row.logits).length;
+      const filled = performance.now();
       signal?.addEventListener("abort", abort);
       if (!this.#workers.running) await this.#workers.start(() => this.#reset());
       throwIfAborted(signal);
       this.#control.postJob(this.#sweeps, rows.length, asked);
       await this.#workers.done();
-      const stages = this.#times.take(this.#sweeps++);
-      const output = stages.pop()!;
-      const timing = { rows: rows.length, ms: performance.now() - start, embedding, layers: stages, output };
-      return { logits: this.#takeLogits(asked), timing };
+      const logits = this.#takeLogits(asked);
+      const lanes = this.#lanes.take(this.#sweeps);
+      const { stages, began, ended } = this.#times.take(this.#sweeps++);
+      const end = performance.now();
+      const timing = {
+        startMs: start,
+        rows: rows.length,
+        ms: end - start,
+        embedding,
+        layers: stages.slice(0, -1),
+        output: stages[stages.length - 1],
+        handoverMs: began - filled + end - ended,
+      };
+      if (kind !== undefined) this.observer?.sweep(kind, timing, lanes);
+      return { logits, timing };
     } catch (error) {
+      if (kind !== undefined) this.observer?.span(kind, start, performance.now());
       throwIfAborted(signal);
       throw thrown === undefined ? error : thrown.error;
     } finally {
@@ -223,6 +247,7 @@ export class Engine {
   #reset(): void {
     this.#control.reset();
     this.#times.reset();
+    this.#lanes.reset();
     this.#sweeps = 0;
   }
 

@@ -38,8 +38,8 @@ export interface Machine {
   readonly team: Team;
   /** The engine's memory as uint32, for the tables in it. */
   readonly words: Uint32Array;
-  /** Called when a layer (or, last, the output) is done. */
-  readonly stageDone: (stage: number) => void;
+  /** Called when a part of a layer (or, last, the output) is done. */
+  readonly partDone: (part: "attention" | "feed-forward" | "output", stage: number) => void;
 }
 
 /**
@@ -47,15 +47,16 @@ export interface Machine {
  * asked rows are in `buffers.logits` afterwards.
  */
 export function forward(machine: Machine, rows: number, asked: number): void {
-  const { model, stageDone } = machine;
+  const { model, partDone } = machine;
   for (let layer = 0; layer < model.layers.length; layer++) {
     attention(machine, layer, rows);
+    partDone("attention", layer);
     feedForward(machine, layer, rows);
-    stageDone(layer);
+    partDone("feed-forward", layer);
   }
   if (asked > 0) {
     output(machine, asked);
-    stageDone(model.layers.length);
+    partDone("output", model.layers.length);
   }
 }
 

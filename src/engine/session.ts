@@ -1,7 +1,7 @@
 import { SluiceError } from "../errors.ts";
 import type { Tokenizer } from "../text/types.ts";
 import { Utf8Stream } from "../text/utf8.ts";
-import type { SweepTiming } from "../timing/types.ts";
+import type { SweepKind, SweepTiming } from "../timing/types.ts";
 import type { Engine, Row } from "./engine.ts";
 import type { Sequence } from "./kv-cache.ts";
 import { tokenLogprob } from "./logprobs.ts";
@@ -82,7 +82,7 @@ export class Session {
         const batch = prompt.slice(done, done + this.#engine.maximumRows);
         const { length } = batch;
         const last = done + length === prompt.length;
-        const sweep = await this.#sweep(batch, last, signal, (layer) =>
+        const sweep = await this.#sweep("prefill", batch, last, signal, (layer) =>
           onProgress?.({
             phase: "prefill",
             layer,
@@ -99,8 +99,10 @@ export class Session {
 
       if (maxTokens < 1) return result("length");
       for (;;) {
+        const start = performance.now();
         const id = sampler.sample(logits!, history);
         const logprob = logprobs === undefined ? {} : { logprob: tokenLogprob(logits!, id, logprobs) };
+        this.#engine.observer?.span("sample", start, performance.now());
         ids.push(id);
         history.push(id);
         const stop = this.#stopAfter(id, ids.length >= maxTokens);
@@ -110,7 +112,7 @@ export class Session {
         yield { id, text: piece, ...logprob };
         if (stop) return result(stop);
         if (signal?.aborted) return result("abort");
-        const sweep = await this.#sweep([id], true, signal, (layer) =>
+        const sweep = await this.#sweep("decode", [id], true, signal, (layer) =>
           onProgress?.({
             phase: "decode",
             layer,
@@ -140,6 +142,7 @@ export class Session {
 
   /** Compute these tokens after those in the KV cache. */
   async #sweep(
+    kind: SweepKind,
     tokens: readonly number[],
     logits: boolean,
     signal: AbortSignal | undefined,
@@ -150,7 +153,7 @@ export class Session {
       const last = index === tokens.length - 1;
       return { sequence: this.#sequence, position: first + index, token, logits: logits && last };
     });
-    const sweep = await this.#engine.sweep(rows, { signal, onStage });
+    const sweep = await this.#engine.sweep(rows, { kind, signal, onStage });
     this.#ids.push(...tokens);
     return sweep;
   }

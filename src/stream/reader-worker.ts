@@ -5,7 +5,9 @@ import { SluiceError } from "../errors.ts";
 import { decompressChunk } from "../store/compression.ts";
 import { reasonOf } from "../store/io-error.ts";
 import { alignUp } from "../store/layout.ts";
+import { mainClock } from "./clock.ts";
 import { Control, Stopped } from "./control.ts";
+import { Lanes, type ReaderLane } from "./lanes.ts";
 import { openFile } from "./open-file.ts";
 import type { Residence } from "./residence.ts";
 import { type Ring, slotOffset } from "./ring.ts";
@@ -23,12 +25,17 @@ export interface ReaderData {
   readonly threads: number;
   readonly control: SharedArrayBuffer;
   readonly times: SharedArrayBuffer;
+  readonly lanes: SharedArrayBuffer;
   readonly stages: number;
+  /** `performance.timeOrigin` of the main thread. */
+  readonly origin: number;
 }
 
 const { plan, ring, residence, direct, memory, ...data } = workerData as ReaderData;
 const control = new Control(data.threads, data.control);
 const times = new StageTimes(data.stages, data.times);
+const lanes = new Lanes(data.stages, data.threads, data.lanes);
+const clock = mainClock(data.origin);
 const slots = new Uint8Array(ring.shared);
 const homes = [new Uint8Array(memory.buffer), ...residence.buffers.map((shared) => new Uint8Array(shared))];
 /** Behind the ring: what cannot be read straight to its place (compressed chunks, chunks that stay) arrives here. */
@@ -52,6 +59,7 @@ function readAll(): void {
  * Only whether the output is to be read in between is not known before the sweep is asked for.
  */
 function readSweeps(files: readonly number[]): never {
+  const lane = lanes.reader();
   const lastInSlot = new Float64Array(ring.slots);
   let number = 0;
   let streamed = 0;
@@ -64,10 +72,10 @@ function readSweeps(files: readonly number[]): never {
       if (streamed++ >= ring.slots) control.waitForConsumed(lastInSlot[slot]);
       lastInSlot[slot] = number;
       const start = slotOffset(ring, slot);
-      load(sweep, chunk, slots.subarray(start, start + chunk.bytes), files, true);
+      load(sweep, chunk, slots.subarray(start, start + chunk.bytes), files, true, lane);
     } else if (residence.loaded[index] === 0) {
       const start = residence.offsets[index];
-      load(sweep, chunk, homes[home].subarray(start, start + chunk.bytes), files, false);
+      load(sweep, chunk, homes[home].subarray(start, start + chunk.bytes), files, false, lane);
       residence.loaded[index] = 1;
     }
     control.produce();
@@ -87,8 +95,9 @@ function load(
   target: Uint8Array,
   files: readonly number[],
   aligned: boolean,
+  lane: ReaderLane,
 ): void {
-  const start = performance.now();
+  const start = clock();
   if (chunk.stored < chunk.bytes) {
     readFully(chunk, arrivals.subarray(0, alignUp(chunk.stored)), files);
     decompressChunk(arrivals.subarray(0, chunk.stored), target);
@@ -98,7 +107,9 @@ function load(
     readFully(chunk, arrivals.subarray(0, chunk.bytes), files);
     target.set(arrivals.subarray(0, chunk.bytes));
   }
-  times.addRead(sweep, chunk.stage, chunk.stored, performance.now() - start);
+  const end = clock();
+  times.addRead(sweep, chunk.stage, chunk.stored, end - start);
+  lane.read(sweep, chunk.stage, start, end, chunk.stored);
 }
 
 function readFully(chunk: ChunkRead, target: Uint8Array, files: readonly number[]): void {
