@@ -2,6 +2,7 @@ import type { Model } from "../engine/model.ts";
 import type { Cache } from "../store/cache.ts";
 import type { RecordedModel } from "../timing/recording.ts";
 import { interruptSignal } from "./interrupt.ts";
+import { printableLine } from "./printable.ts";
 import { currentRecorder, timingsAreWanted } from "./timings-file.ts";
 import { circumstancesOf, memoryOf } from "./verdict-view.ts";
 
@@ -19,11 +20,11 @@ export function recordModel({ cache, memory, contextLength }: RunningModel): voi
   const { folder, manifest } = cache;
   const { ringBytes, residentBytes, streamedBytes, direct, threads, kvType } = memory;
   recorder.model = {
-    name: manifest.model.name,
-    architecture: manifest.model.architecture,
+    name: printableLine(manifest.model.name),
+    architecture: printableLine(manifest.model.architecture),
     layers: manifest.model.layers.length,
     dtype: manifest.dtype,
-    cache: folder,
+    cache: printableLine(folder),
     ...{ threads, kvType, contextLength, direct, ringBytes, residentBytes, streamedBytes },
   } satisfies RecordedModel;
   recorder.circumstances = memoryOf(memory);

@@ -222,7 +222,8 @@ export class Engine {
         embedding,
         layers: stages.slice(0, -1),
         output: stages[stages.length - 1],
-        handoverMs: began - filled + end - ended,
+        // Clocks of threads agree to some microseconds only.
+        handoverMs: Math.max(0, began - filled + end - ended),
       };
       if (kind !== undefined) this.observer?.sweep(kind, timing, lanes);
       return { logits, timing };
