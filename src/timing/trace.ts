@@ -42,39 +42,57 @@ export function traceOf(recording: Recording): Trace {
     ...(recording.unpack ? [[FILES, "unpack"] as const] : []),
     ...lanes.map((thread, index) => [FIRST_LANE + index, thread] as const),
   ];
+  const events = [
+    metadata("process_name", 0, { name: `sluice ${command}${model ? ` ${model.name}` : ""}` }),
+    ...threads.flatMap(([tid, name]) => [
+      metadata("thread_name", tid, { name }),
+      metadata("thread_sort_index", tid, { sort_index: tid }),
+    ]),
+    ...recording.spans.map(({ name, startMs, ms, tokens }) =>
+      complete(name, "span", MAIN, startMs, ms, tokens === undefined ? {} : { tokens }),
+    ),
+    ...recording.sweeps.map(({ kind, startMs, ms, rows }, sweep) =>
+      complete(kind, "sweep", SWEEPS, startMs, ms, { sweep, rows }),
+    ),
+    ...(recording.unpack?.files ?? []).map(fileEvent),
+    ...recording.timelines.flatMap(({ sweep, lanes: timeline }) =>
+      timeline.flatMap(({ thread, events }) =>
+        events.map((event) => laneEvent(event, FIRST_LANE + lanes.indexOf(thread), sweep, model?.layers)),
+      ),
+    ),
+    ...recording.memory.map(
+      ({ atMs, rssBytes }): TraceEvent => ({
+        name: "memory",
+        ph: "C",
+        pid: PROCESS,
+        tid: 0,
+        ts: microseconds(atMs),
+        args: { "resident bytes": rssBytes },
+      }),
+    ),
+  ];
   return {
-    traceEvents: [
-      metadata("process_name", 0, { name: `sluice ${command}${model ? ` ${model.name}` : ""}` }),
-      ...threads.flatMap(([tid, name]) => [
-        metadata("thread_name", tid, { name }),
-        metadata("thread_sort_index", tid, { sort_index: tid }),
-      ]),
-      ...recording.spans.map(({ name, startMs, ms, tokens }) =>
-        complete(name, "span", MAIN, startMs, ms, tokens === undefined ? {} : { tokens }),
-      ),
-      ...recording.sweeps.map(({ kind, startMs, ms, rows }, sweep) =>
-        complete(kind, "sweep", SWEEPS, startMs, ms, { sweep, rows }),
-      ),
-      ...(recording.unpack?.files ?? []).map(fileEvent),
-      ...recording.timelines.flatMap(({ sweep, lanes: timeline }) =>
-        timeline.flatMap(({ thread, events }) =>
-          events.map((event) => laneEvent(event, FIRST_LANE + lanes.indexOf(thread), sweep, model?.layers)),
-        ),
-      ),
-      ...recording.memory.map(
-        ({ atMs, rssBytes }): TraceEvent => ({
-          name: "memory",
-          ph: "C",
-          pid: PROCESS,
-          tid: 0,
-          ts: microseconds(atMs),
-          args: { "resident bytes": rssBytes },
-        }),
-      ),
-    ],
+    traceEvents: disentangled(events),
     displayTimeUnit: "ms",
     otherData: { sluice, began, cpu: machine.cpu, ...(verdict && { verdict: verdict.text }) },
   };
+}
+
+/**
+ * In the order of time, and no event of a thread longer than to the next one: where rounding makes two overlap by a
+ * microsecond, a viewer would take one for a part of the other.
+ */
+function disentangled(events: readonly TraceEvent[]): TraceEvent[] {
+  const sorted = [...events].sort((a, b) => a.ts - b.ts);
+  const next = new Map<number, number>();
+  for (let index = sorted.length - 1; index >= 0; index--) {
+    const event = sorted[index];
+    if (event.dur === undefined) continue;
+    const room = (next.get(event.tid) ?? Number.POSITIVE_INFINITY) - event.ts;
+    if (event.dur > room) sorted[index] = { ...event, dur: microseconds(room / 1000) };
+    next.set(event.tid, event.ts);
+  }
+  return sorted;
 }
 
 function metadata(name: string, tid: number, args: Readonly<Record<string, string | number>>): TraceEvent {
