@@ -78,7 +78,7 @@ export function parseTimingsPath(path: string): string {
  */
 export async function timingsWriter(path: string): Promise<(recording: Recording) => void> {
   const format = await formatOf(path)!();
-  const target = endOfLinks(path);
+  const target = attempt(path, () => endOfLinks(path));
   const found = statSync(target, { throwIfNoEntry: false });
   if (found && !found.isFile())
     throw new SluiceError("io", `cannot write ${path}: it is there already, and is no file`, {
@@ -108,9 +108,9 @@ function writeAtExit(write: (recording: Recording) => void, code: number): void 
   }
 }
 
-function attempt(path: string, action: () => void): void {
+function attempt<Result>(path: string, action: () => Result): Result {
   try {
-    action();
+    return action();
   } catch (error) {
     throw ioError(error, "write", path, ADVICE);
   }

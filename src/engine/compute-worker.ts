@@ -80,6 +80,8 @@ function runSweeps(): never {
     };
     forward({ model, buffers, kernels, int8, shapes, weights, dtypes, team, words, partDone }, rows, asked);
     cursor.finishSweep();
+    // The main thread will look at the lanes of all threads.
+    team.barrier();
     if (thread > 0) continue;
     times.mark(sweep, began, started);
     port.postMessage({ done: sweep } satisfies WorkerMessage);

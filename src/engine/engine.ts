@@ -203,7 +203,7 @@ export class Engine {
         }
       }, PROGRESS_MS);
     try {
-      const embedding = this.#fill(rows);
+      const embedding = this.#fill(rows, start);
       const asked = rows.filter((row) => row.logits).length;
       const filled = performance.now();
       signal?.addEventListener("abort", abort);
@@ -252,8 +252,8 @@ export class Engine {
     this.#sweeps = 0;
   }
 
-  /** Put rows, embeddings and rope angles where the threads look for them. */
-  #fill(rows: readonly Row[]): StageTiming {
+  /** Put rows, embeddings and rope angles where the threads look for them. @param start when the sweep began */
+  #fill(rows: readonly Row[], start: number): StageTiming {
     const { model } = this.#cache.manifest;
     for (const { sequence, position, token } of rows) {
       if (!Number.isInteger(token) || token < 0 || token >= model.vocabulary)
@@ -265,7 +265,6 @@ export class Engine {
     const asked = this.#arena.words(buffers.askedTable, MAXIMUM_ROWS);
     let askedRows = 0;
     let readMs = 0;
-    const start = performance.now();
     for (const [index, { sequence, position, token, logits }] of rows.entries()) {
       table[2 * index] = sequence.table;
       table[2 * index + 1] = position;

@@ -169,9 +169,7 @@ export class ComputeLane {
 
   begin(sweep: number, now: number): void {
     this.#list = this.#lists[sweep % 2];
-    // All threads but the first may still write when the main thread takes: what came too late goes now.
-    this.#list.clear();
-    this.#first = 0;
+    this.#first = this.#list.length;
     this.#from = now;
     this.#unwritten = 0;
   }
