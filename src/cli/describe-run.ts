@@ -34,6 +34,8 @@ export function recordModel({ cache, memory, contextLength }: RunningModel): voi
 export async function recordCircumstances({ cache, memory }: RunningModel): Promise<void> {
   const recorder = currentRecorder();
   if (recorder === undefined || !timingsAreWanted() || interruptSignal.aborted) return;
+  // Measuring is no part of the run.
+  recorder.stop();
   const decode = recorder.recording().sweeps.filter(({ kind }) => kind === "decode");
   if (decode.length > 0)
     recorder.circumstances = (await circumstancesOf(cache, memory, decode)).circumstances;

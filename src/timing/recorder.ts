@@ -27,6 +27,7 @@ export class Recorder implements Observer {
   readonly #command: string;
   readonly #start = performance.now();
   readonly #began = new Date();
+  #end: number | undefined;
   #spans: Span[] = [];
   readonly #sweeps = new KeptSweeps();
   readonly #memory = new MemorySamples();
@@ -38,6 +39,7 @@ export class Recorder implements Observer {
   }
 
   span(name: SpanName, start: number, end: number, tokens?: number): void {
+    this.#end = undefined;
     if (name === "sample") this.#sweeps.sampled(end - start);
     this.#spans.push({ name, startMs: start, ms: end - start, ...(tokens !== undefined && { tokens }) });
     if (this.#spans.length > MOST_SPANS) this.#spans = joined(this.#spans);
@@ -50,7 +52,7 @@ export class Recorder implements Observer {
 
   /** What was recorded so far. Sweeps that are at work are not in it yet. */
   recording(): Recording {
-    const end = performance.now();
+    const end = this.#end ?? performance.now();
     const { sweeps, timelines, skipped } = this.#sweeps.recorded(this.#start);
     const decode = sweeps.filter(({ kind }) => kind === "decode");
     const verdict = this.circumstances && judge(decode, this.circumstances);
@@ -87,8 +89,9 @@ export class Recorder implements Observer {
     });
   }
 
-  /** No more memory samples. */
+  /** Here the run ends, unless more comes. No more memory samples. */
   stop(): void {
+    this.#end = performance.now();
     this.#memory.stop();
   }
 }
