@@ -70,6 +70,7 @@ function runSweeps(): never {
     let started = began;
     lane?.begin(sweep, began);
     const partDone: Machine["partDone"] = (part, stage) => {
+      if (thread > 0 && lane === undefined) return;
       const now = clock();
       lane?.done(part, stage, now);
       if (thread !== 0) return;

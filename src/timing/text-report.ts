@@ -74,7 +74,8 @@ function shareTable({ title, parts, ms }: Breakdown): string[] {
 function ratioTable(a: Breakdown | undefined, b: Breakdown | undefined): string[] {
   if (a === undefined && b === undefined) return [];
   const [ofA, ofB] = [new Map(a?.parts), new Map(b?.parts)];
-  const names = [...new Set([...ofA.keys(), ...ofB.keys()])];
+  const known = [...ofA.keys()].filter((name) => name !== "other");
+  const names = [...new Set([...known, ...ofB.keys(), ...ofA.keys()])];
   const row = (name: string, msA: number | undefined, msB: number | undefined) => [
     name,
     msA?.toFixed(2) ?? "-",
