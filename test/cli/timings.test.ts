@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import {
   existsSync,
   lstatSync,
@@ -23,7 +22,7 @@ import {
 import { readRecording } from "../../src/timing/read-recording.ts";
 import type { Recording } from "../../src/timing/recording.ts";
 import { checkTrace } from "../timing/trace-format.ts";
-import { environment, MAIN, MODEL, sluice } from "./spawn.ts";
+import { MODEL, sluice } from "./spawn.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-timings-"));
 const env = { SLUICE_CACHE_DIR: join(folder, "cache") };
@@ -123,24 +122,15 @@ describe("--timings of an answer", () => {
   });
 
   it("is written after a second Ctrl-C, which leaves at once", async () => {
-    const argv = [
-      "bench",
-      MODEL,
-      "-p",
-      "0",
-      "-n",
-      "500",
-      "-r",
-      "1000",
-      "-o",
-      "csv",
-      "--timings",
-      at("twice.json"),
-    ];
-    const child = spawn(process.execPath, [MAIN, ...argv], { env: environment(env) });
-    setTimeout(() => child.kill("SIGINT"), 2500);
-    setTimeout(() => child.kill("SIGINT"), 2505);
-    expect(await new Promise((resolve) => child.on("close", resolve))).toBe(130);
+    const endless = ["bench", MODEL, "-p", "0", "-n", "500", "-r", "1000"];
+    const { code } = await sluice([...endless, "--timings", at("twice.json")], {
+      env,
+      onStdout: (_, child) => {
+        child.kill("SIGINT");
+        setTimeout(() => child.kill("SIGINT"), 5);
+      },
+    });
+    expect(code).toBe(130);
     expect(recorded("twice.json").command).toBe("bench");
   });
 });
