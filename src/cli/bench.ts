@@ -8,6 +8,7 @@ import { type Cache, openCache, weightFiles } from "../store/cache.ts";
 import { layerTable } from "../timing/table.ts";
 import { version } from "../version.ts";
 import { type BenchRecord, csvLines, markdownHead, markdownLine, summarize } from "./bench-report.ts";
+import { recordCircumstances, recordModel } from "./describe-run.ts";
 import { addEngineOptions, type EngineFlags, engineOptions } from "./engine-options.ts";
 import { addUnpackOptions, ensureUnpacked, type UnpackFlags } from "./ensure-unpacked.ts";
 import { interruptSignal } from "./interrupt.ts";
@@ -17,6 +18,7 @@ import { print } from "./note.ts";
 import { wholeNumber } from "./options.ts";
 import { dropFromPageCache } from "./page-cache.ts";
 import { printableJson } from "./printable.ts";
+import { addTimingsOption, currentRecorder } from "./timings-file.ts";
 
 type BenchFlags = EngineFlags &
   UnpackFlags & {
@@ -42,7 +44,7 @@ export function benchCommand(): Command {
     .option("--cold", "take the files out of the page cache before each repetition (Linux)")
     .addOption(new Option("-o, --output <format>", "format").choices(["md", "csv", "json"]).default("md"))
     .option("--verbose", "with md: times by layer");
-  return addUnpackOptions(addEngineOptions(command)).action(
+  return addTimingsOption(addUnpackOptions(addEngineOptions(command))).action(
     async (argument: string | undefined, flags: BenchFlags) => {
       const path = chooseModel(argument, flags.model, command);
       const cache = openCache(await ensureUnpacked(path, flags));
@@ -56,7 +58,13 @@ async function bench(path: string, cache: Cache, flags: BenchFlags): Promise<voi
   if (flags.prompt > 0) tests.push({ kind: "pp", tokens: flags.prompt });
   if (flags.gen > 0) tests.push({ kind: "tg", tokens: flags.gen });
   const longest = Math.max(flags.prompt, flags.gen);
-  const engine = new Engine(cache, engineOptions({ ...flags, ctxSize: Math.max(1, longest) }));
+  const contextLength = Math.max(1, longest);
+  const start = performance.now();
+  const observer = currentRecorder();
+  const engine = new Engine(cache, { ...engineOptions({ ...flags, ctxSize: contextLength }), observer });
+  observer?.span("load", start, performance.now());
+  const running = { cache, memory: engine, contextLength };
+  recordModel(running);
   const live = new LiveLine(process.stderr);
   const markdown = flags.output === "md";
   const records: BenchRecord[] = [];
@@ -80,6 +88,7 @@ async function bench(path: string, cache: Cache, flags: BenchFlags): Promise<voi
       if (markdown) printLines([markdownLine(record)]);
       if (markdown && flags.verbose) printLines(["", ...layerTable(result.sweeps), ""]);
     }
+    await recordCircumstances(running);
   } finally {
     live.clear();
     await engine.close();

@@ -12,6 +12,7 @@ import { findResumption } from "./resume.ts";
 import { resolveSessions } from "./session-options.ts";
 import type { TalkOptions } from "./talk.ts";
 import { addTemplateOptions, type TemplateFlags } from "./template-options.ts";
+import { addTimingsOption } from "./timings-file.ts";
 import { withModel } from "./with-model.ts";
 
 type ChatFlags = GenerationFlags &
@@ -47,6 +48,7 @@ export function chatCommand(): Command {
     .addOption(think.choices(THINK_MODES))
     .option("--verbose", "print times after every answer");
   addTemplateOptions(command);
+  addTimingsOption(command);
   return addUnpackOptions(addEngineOptions(command)).action(
     async (argument: string | undefined, flags: ChatFlags) => {
       const sampling = samplingOptions(flags, command);

@@ -12,6 +12,7 @@ import { addCacheDirOption, resolveRoot, temporaryRoot } from "./cache-options.t
 import { defaultDtype } from "./choose-dtype.ts";
 import { interruptSignal } from "./interrupt.ts";
 import { note } from "./note.ts";
+import { currentRecorder } from "./timings-file.ts";
 import { UnpackView } from "./unpack-view.ts";
 
 export interface UnpackFlags {
@@ -68,16 +69,26 @@ export async function unpackShown(
   stderr: NodeJS.WriteStream = process.stderr,
 ): Promise<UnpackResult> {
   const view = new UnpackView(stderr);
+  const recorder = currentRecorder()?.unpack;
+  let made = true;
+  recorder?.begin();
   try {
-    return await unpack(path, {
+    const result = await unpack(path, {
       ...more,
       dtype,
       compression: compress ?? "none",
       root,
       signal: interruptSignal,
-      onProgress: view.onProgress,
+      onProgress: (event) => {
+        view.onProgress(event);
+        if (event.type === "file") recorder?.fileBegins();
+        if (event.type === "file-done") recorder?.fileDone(event);
+      },
     });
+    made = !result.reused;
+    return result;
   } finally {
+    recorder?.end(made);
     view.end();
   }
 }

@@ -12,10 +12,15 @@ export interface PreparedPrompt extends ChatPrompt {
 
 /** Put messages through the chat template, or take a text as it is. */
 export function preparePrompt(model: Model, prompt: Prompt, flags: TemplateFlags): PreparedPrompt {
-  const { tokenizer } = model;
-  if (typeof prompt === "string") return { text: prompt, ids: tokenizer.encode(prompt, { bos: true }) };
+  const { tokenizer, observer } = model;
+  if (typeof prompt === "string") {
+    const start = performance.now();
+    const ids = tokenizer.encode(prompt, { bos: true });
+    observer?.span("tokenize", start, performance.now(), ids.length);
+    return { text: prompt, ids };
+  }
   const { template = model.template, ...settings } = templateSettings(flags);
-  const prepared = promptOf(template, tokenizer, { messages: prompt, ...settings });
+  const prepared = promptOf(template, tokenizer, { messages: prompt, ...settings }, observer);
   const warning = template.fallback && `sluice: ${printableLine(template.fallback)}: using ChatML instead`;
   return { ...prepared, ...(warning && { warning }) };
 }

@@ -83,6 +83,12 @@ const COMMANDS: readonly {
     load: async () => (await import("./bench.ts")).benchCommand(),
   },
   {
+    name: "report",
+    usage: "<recording> [other]",
+    summary: "show where the time went, from what --timings has written",
+    load: async () => (await import("./report.ts")).reportCommand(),
+  },
+  {
     name: "cache",
     usage: "<command>",
     summary: "look after unpacked models",

@@ -22,6 +22,7 @@ import { RunOutput } from "./run-output.ts";
 import { reportRun } from "./run-report.ts";
 import { addTemplateOptions, type TemplateFlags } from "./template-options.ts";
 import { thinkMarks } from "./thinking.ts";
+import { addTimingsOption } from "./timings-file.ts";
 import { noteMemory, verdictLines } from "./verdict-view.ts";
 import { withModel } from "./with-model.ts";
 
@@ -80,6 +81,7 @@ export function runCommand(): Command {
     .option("--json-lines", "print a line of JSON for each event: start, token, end, error")
     .option("--verbose", "print times at the end: load, prefill, decode, and by layer");
   addTemplateOptions(command);
+  addTimingsOption(command);
   return addUnpackOptions(addEngineOptions(command)).action((argument: string | undefined, flags: RunFlags) =>
     run(argument, flags, command),
   );

@@ -19,6 +19,7 @@ import {
 import { chooseModel } from "./model-argument.ts";
 import { print } from "./note.ts";
 import { printableJson, printableLine } from "./printable.ts";
+import { addTimingsOption } from "./timings-file.ts";
 
 type Flags = UnpackFlags & { model?: string; force?: boolean; temp?: boolean; json?: boolean };
 
@@ -30,15 +31,17 @@ export function unpackCommand(): Command {
     .option("--force", "unpack again, though it is there already")
     .option("--temp", "the same as --temp-cache")
     .option("--json", "print one JSON object instead of the table");
-  return addUnpackOptions(command).action(async (argument: string | undefined, flags: Flags) => {
-    const model = chooseModel(argument, flags.model, command);
-    const root = flags.temp || flags.tempCache ? temporaryRoot() : resolveRoot(flags.cacheDir);
-    const unpacked = chooseCache(findCaches(root, fileFingerprint(model)), {});
-    const dtype = flags.dtype ?? (await defaultDtype(model, root, unpacked));
-    const result = await unpackShown(model, root, { ...flags, dtype }, { force: flags.force ?? false });
-    const lines = flags.json ? [printableJson(report(result), 0)] : summary(result);
-    print(`${lines.join("\n")}\n`);
-  });
+  return addTimingsOption(addUnpackOptions(command)).action(
+    async (argument: string | undefined, flags: Flags) => {
+      const model = chooseModel(argument, flags.model, command);
+      const root = flags.temp || flags.tempCache ? temporaryRoot() : resolveRoot(flags.cacheDir);
+      const unpacked = chooseCache(findCaches(root, fileFingerprint(model)), {});
+      const dtype = flags.dtype ?? (await defaultDtype(model, root, unpacked));
+      const result = await unpackShown(model, root, { ...flags, dtype }, { force: flags.force ?? false });
+      const lines = flags.json ? [printableJson(report(result), 0)] : summary(result);
+      print(`${lines.join("\n")}\n`);
+    },
+  );
 }
 
 /** What `--json` prints. */

@@ -4,33 +4,47 @@ import { OVERHEAD_BYTES, residentBudget } from "../engine/budget.ts";
 import type { Model } from "../engine/model.ts";
 import { formatBytes } from "../format-bytes.ts";
 import { arithmeticSpeed, plainBytes } from "../plan/arithmetic-speed.ts";
+import type { Cache } from "../store/cache.ts";
 import { availableMemory } from "../stream/available-memory.ts";
 import { diskSpeed, WORTH_MEASURING_BYTES } from "../stream/disk-speed.ts";
 import type { GenerationTiming } from "../timing/report.ts";
-import { perSecond, sumTimings } from "../timing/statistics.ts";
+import { perSecond, type Summable, sumTimings } from "../timing/statistics.ts";
 import type { Reachable } from "../timing/table.ts";
-import type { SweepTiming } from "../timing/types.ts";
 import { type Circumstances, judge } from "../timing/verdict.ts";
 import { note } from "./note.ts";
 import { timingLines } from "./timings-view.ts";
+
+/** Where the weights of a running model are, and how they are read. */
+type Memory = ReturnType<Model["memory"]>;
 
 /** How much faster it has to become for a word that nobody asked for. */
 const WORTH_A_WORD = 1.3;
 
 /** The times of a generation and what limited it. Disk and arithmetic of large models are measured, if they are not yet. */
 export async function verdictLines(model: Model, timing: GenerationTiming): Promise<string[]> {
-  const reachable = await reachableBy(model, timing.decode);
-  const { disk, arithmetic } = reachable ?? {};
-  const verdict = judge(timing.decode, { ...memoryOf(model), disk, arithmetic });
+  const { reachable, circumstances } = await circumstancesOf(model, model.memory(), timing.decode);
+  const verdict = judge(timing.decode, circumstances);
   return [...timingLines(timing, reachable), ...(verdict ? ["", verdict.text] : [])];
 }
 
+/** What decode sweeps are held against: of large models disk and arithmetic, which are measured, if they are not yet. */
+export async function circumstancesOf(
+  cache: Cache,
+  memory: Memory,
+  decode: readonly Summable[],
+): Promise<{ readonly reachable?: Reachable; readonly circumstances: Circumstances }> {
+  const reachable = await reachableBy(cache, memory, decode);
+  const { disk, arithmetic } = reachable ?? {};
+  return { ...(reachable && { reachable }), circumstances: { ...memoryOf(memory), disk, arithmetic } };
+}
+
 /** Say in one line, to people only, where free memory would make generation much faster. @returns whether it was said */
-export function noteMemory(model: Model, decode: readonly SweepTiming[]): boolean {
-  const { residentBytes, streamedBytes } = model.memory();
+export function noteMemory(model: Model, decode: readonly Summable[]): boolean {
+  const memory = model.memory();
+  const { residentBytes, streamedBytes } = memory;
   // Whoever has given a budget has thought about it.
   const told = residentBytes > 0 || streamedBytes < WORTH_MEASURING_BYTES;
-  const gain = told ? undefined : judge(decode, memoryOf(model))?.gain;
+  const gain = told ? undefined : judge(decode, memoryOf(memory))?.gain;
   if (!process.stderr.isTTY || gain === undefined || gain.factor < WORTH_A_WORD) return false;
   note(
     `sluice: --ram auto would keep ${formatBytes(gain.bytes)} of weights in free memory, and be up to ${gain.factor.toFixed(1)} times as fast`,
@@ -38,9 +52,12 @@ export function noteMemory(model: Model, decode: readonly SweepTiming[]): boolea
   return true;
 }
 
-async function reachableBy(model: Model, decode: readonly SweepTiming[]): Promise<Reachable | undefined> {
-  const { manifest, folder } = model;
-  const { residentBytes, streamedBytes, direct, threads, kvType } = model.memory();
+async function reachableBy(
+  cache: Cache,
+  { residentBytes, streamedBytes, direct, threads, kvType }: Memory,
+  decode: readonly Summable[],
+): Promise<Reachable | undefined> {
+  const { manifest, folder } = cache;
   if (residentBytes + streamedBytes < WORTH_MEASURING_BYTES) return undefined;
   const disk = diskSpeed(dirname(folder));
   const output =
@@ -50,14 +67,13 @@ async function reachableBy(model: Model, decode: readonly SweepTiming[]): Promis
   const seen = perSecond(residentBytes + streamedBytes, Math.min(...computeMs));
   return {
     disk: (direct ? disk?.direct : disk?.buffered) ?? undefined,
-    arithmetic: await arithmeticSpeed(model, { threads, kvType, seen }),
+    arithmetic: await arithmeticSpeed(cache, { threads, kvType, seen }),
     weights,
   };
 }
 
 /** What `--ram auto` would have beyond what is in memory now. */
-function memoryOf(model: Model): Circumstances {
-  const { residentBytes, streamedBytes } = model.memory();
+export function memoryOf({ residentBytes, streamedBytes }: Memory): Circumstances {
   // All but further weights is in memory already.
   const available = availableMemory() + OVERHEAD_BYTES;
   const more = residentBudget({

@@ -1,7 +1,9 @@
 import { Model } from "../engine/model.ts";
+import { recordCircumstances, recordModel } from "./describe-run.ts";
 import { type EngineFlags, engineOptions } from "./engine-options.ts";
 import { ensureUnpacked, type UnpackFlags } from "./ensure-unpacked.ts";
 import { note } from "./note.ts";
+import { currentRecorder } from "./timings-file.ts";
 
 /** Unpack a model where that is not done yet, open it, and close it after `use`, whatever happens. */
 export async function withModel<Result>(
@@ -18,13 +20,18 @@ export async function withUnpacked<Result>(
   flags: EngineFlags,
   use: (model: Model) => Promise<Result>,
 ): Promise<Result> {
-  const model = await Model.open(folder, engineOptions(flags));
+  const model = await Model.open(folder, { ...engineOptions(flags), observer: currentRecorder() });
+  const { contextLength } = model;
+  const running = { cache: model, memory: model.memory(), contextLength };
+  recordModel(running);
   const trained = model.manifest.model.contextLength;
-  if (model.contextLength > trained && trained > 0) {
+  if (contextLength > trained && trained > 0) {
     note(`sluice: the model was trained for a context of ${trained} tokens; it may talk nonsense beyond`);
   }
   try {
-    return await use(model);
+    const result = await use(model);
+    await recordCircumstances(running);
+    return result;
   } finally {
     await model.close();
   }

@@ -36,6 +36,7 @@ export async function benchmark(
   { vocabulary, repetitions, signal, prepare, onProgress }: BenchmarkOptions,
 ): Promise<BenchmarkResult> {
   const sequence = engine.createSequence(test.tokens);
+  const kind = test.kind === "pp" ? "prefill" : "decode";
   const rowsInSweep = test.kind === "pp" ? engine.maximumRows : 1;
   /** Sweeps of the first `tokens` tokens; only the last one of each sweep of a prompt's end has logits. */
   const run = async (tokens: number, repetition: number): Promise<SweepTiming[]> => {
@@ -49,7 +50,8 @@ export async function benchmark(
         return { sequence, position, token: anyToken(position, vocabulary), logits: last };
       });
       onProgress?.(repetition, done);
-      sweeps.push((await engine.sweep(rows, { signal })).timing);
+      // Warming up is no part of what is measured.
+      sweeps.push((await engine.sweep(rows, { signal, kind: repetition > 0 ? kind : undefined })).timing);
       done += count;
     }
     return sweeps;
@@ -58,7 +60,9 @@ export async function benchmark(
   const samplesNs: number[] = [];
   const sweeps: SweepTiming[] = [];
   try {
+    const start = performance.now();
     await run(test.kind === "pp" ? test.tokens : 1, 0);
+    engine.observer?.span(kind, start, performance.now());
     for (let repetition = 1; repetition <= repetitions; repetition++) {
       await prepare?.();
       const start = performance.now();

@@ -3,7 +3,9 @@ import { parentPort, workerData } from "node:worker_threads";
 import type { Address, KvType } from "../kernels/types.ts";
 import { createInt8Kernels, createWasmKernels } from "../kernels/wasm.ts";
 import type { Hyperparameters } from "../model/types.ts";
+import { mainClock } from "../stream/clock.ts";
 import { Control } from "../stream/control.ts";
+import { Lanes } from "../stream/lanes.ts";
 import { PartCursor } from "../stream/part-cursor.ts";
 import type { Residence } from "../stream/residence.ts";
 import type { Ring } from "../stream/ring.ts";
@@ -11,7 +13,7 @@ import { StageTimes } from "../stream/stage-times.ts";
 import { type SweepPlan, stageDtypes } from "../stream/sweep-plan.ts";
 import { untilStopped, type WorkerMessage } from "../stream/worker-message.ts";
 import type { Buffers } from "./buffers.ts";
-import { forward } from "./forward.ts";
+import { forward, type Machine } from "./forward.ts";
 import { attentionShapes } from "./kv-cache.ts";
 import { Team } from "./team.ts";
 import { Weights } from "./weights.ts";
@@ -30,12 +32,18 @@ export interface ComputeData {
   readonly memory: WebAssembly.Memory;
   readonly control: SharedArrayBuffer;
   readonly times: SharedArrayBuffer;
+  /** Absent where nobody looks. */
+  readonly lanes?: SharedArrayBuffer;
   readonly stages: number;
+  /** `performance.timeOrigin` of the main thread. */
+  readonly origin: number;
 }
 
 const { thread, threads, model, plan, ring, residence, buffers, memory, ...data } = workerData as ComputeData;
 const control = new Control(threads, data.control);
 const times = new StageTimes(data.stages, data.times);
+const lanes = data.lanes && new Lanes(data.stages, threads, data.lanes);
+const clock = mainClock(data.origin);
 const team = new Team(control, thread);
 const dtypes = stageDtypes(plan);
 const shapes = attentionShapes(model, data.kvType);
@@ -44,7 +52,11 @@ const port = parentPort!;
 port.on("message", () => port.postMessage(untilStopped(control, runSweeps)));
 
 function runSweeps(): never {
-  const cursor = new PartCursor({ plan, ring, residence, control, thread, memory, staging: data.staging });
+  const lane = lanes?.compute(thread);
+  const { staging } = data;
+  const cursor = new PartCursor({
+    ...{ plan, ring, residence, control, thread, memory, staging, clock, lane },
+  });
   const weights = new Weights(cursor, team);
   const kernels = createWasmKernels(data.kernels, memory);
   const int8 = createInt8Kernels(memory);
@@ -54,17 +66,25 @@ function runSweeps(): never {
     const job = control.waitForJob(sweep);
     // The memory grows between sweeps.
     if (memory.buffer !== words.buffer) words = new Uint32Array(memory.buffer);
-    let started = performance.now();
-    const stageDone = (stage: number) => {
+    const began = clock();
+    let started = began;
+    lane?.begin(sweep, began);
+    const partDone: Machine["partDone"] = (part, stage) => {
+      if (thread > 0 && lane === undefined) return;
+      const now = clock();
+      lane?.done(part, stage, now);
       if (thread !== 0) return;
-      const now = performance.now();
       const waitMs = cursor.takeWait();
-      times.addCompute(sweep, stage, waitMs, now - started - waitMs);
+      times.addCompute(sweep, stage, part === "feed-forward" ? 1 : 0, waitMs, now - started - waitMs);
       started = now;
-      control.stage = stage + 1;
+      if (part !== "attention") control.stage = stage + 1;
     };
-    forward({ model, buffers, kernels, int8, shapes, weights, dtypes, team, words, stageDone }, job);
+    forward({ model, buffers, kernels, int8, shapes, weights, dtypes, team, words, partDone }, job);
     cursor.finishSweep();
-    if (thread === 0) port.postMessage({ done: sweep } satisfies WorkerMessage);
+    // The main thread will look at the lanes of all threads.
+    team.barrier();
+    if (thread > 0) continue;
+    times.mark(sweep, began, started);
+    port.postMessage({ done: sweep } satisfies WorkerMessage);
   }
 }

@@ -8,6 +8,7 @@ import type { Cache } from "../store/cache.ts";
 import { availableMemory } from "../stream/available-memory.ts";
 import { Control } from "../stream/control.ts";
 import { prefersDirect } from "../stream/disk-speed.ts";
+import { Lanes } from "../stream/lanes.ts";
 import type { ReaderData } from "../stream/reader-worker.ts";
 import { planResidence, residentBytes } from "../stream/residence.ts";
 import { createRing } from "../stream/ring.ts";
@@ -15,7 +16,7 @@ import { RowReader } from "../stream/row-reader.ts";
 import { StageTimes } from "../stream/stage-times.ts";
 import { StreamProgress } from "../stream/stream-progress.ts";
 import { planSweep } from "../stream/sweep-plan.ts";
-import type { StageTiming, SweepTiming } from "../timing/types.ts";
+import type { Observer, StageTiming, SweepKind, SweepTiming } from "../timing/types.ts";
 import { Arena, MEMORY_BYTES } from "./arena.ts";
 import { OVERHEAD_BYTES, type Ram, residentBudget } from "./budget.ts";
 import { allocateBuffers, type Buffers, MAXIMUM_ASKED, MAXIMUM_ROWS } from "./buffers.ts";
@@ -37,6 +38,8 @@ export interface Row {
 
 export interface SweepOptions {
   readonly signal?: AbortSignal | undefined;
+  /** What the observer is to be told that it is; absent: nothing. */
+  readonly kind?: SweepKind | undefined;
   /** Called about ten times a second with the layer that the sweep is at. */
   readonly onStage?: ((layer: number) => void) | undefined;
   /** Look at the rows that ask after every layer, not only after the last. */
@@ -65,6 +68,8 @@ export interface EngineOptions {
    * the disk.
    */
   readonly direct?: boolean | undefined;
+  /** Is told what takes time. */
+  readonly observer?: Observer | undefined;
 }
 
 const PROGRESS_MS = 100;
@@ -86,6 +91,7 @@ export class Engine {
   readonly #kv: KvPool;
   readonly #control: Control;
   readonly #times: StageTimes;
+  readonly #lanes: Lanes;
   readonly #embedding: RowReader;
   readonly #frequencies: Float64Array;
   readonly #workers: Workers;
@@ -99,6 +105,7 @@ export class Engine {
   readonly kvType: KvType;
   /** Where the threads are, for whoever watches them. */
   readonly progress: StreamProgress;
+  readonly observer: Observer | undefined;
   /** Sweeps since the workers were started. */
   #sweeps = 0;
   /** The sweep that was asked for last: sweeps wait for each other. */
@@ -118,6 +125,7 @@ export class Engine {
     this.ringBytes = ring.shared.byteLength;
     this.threads = threads;
     this.kvType = kvType;
+    this.observer = options.observer;
     this.#cache = cache;
     this.#arena = new Arena();
     this.#buffers = allocateBuffers(this.#arena, model, threads);
@@ -148,6 +156,7 @@ export class Engine {
     this.#control = new Control(threads);
     this.progress = new StreamProgress(plan, residence, this.#control);
     this.#times = new StageTimes(stages);
+    this.#lanes = new Lanes(stages, threads);
     this.#embedding = new RowReader(folder, manifest.embedding);
     this.#frequencies = ropeFrequencies(model.rope);
     const shared = {
@@ -159,7 +168,9 @@ export class Engine {
       threads,
       control: this.#control.shared,
       times: this.#times.shared,
+      lanes: this.#lanes.shared,
       stages,
+      origin: performance.timeOrigin,
     };
     const compute = {
       model,
@@ -193,7 +204,10 @@ export class Engine {
     return sweep;
   }
 
-  async #sweep(rows: readonly Row[], { signal, onStage, lens = false }: SweepOptions): Promise<SweepResult> {
+  async #sweep(
+    rows: readonly Row[],
+    { signal, kind, onStage, lens = false }: SweepOptions,
+  ): Promise<SweepResult> {
     throwIfAborted(signal);
     if (this.#closed) throw new SluiceError("aborted", "the model was closed");
     const start = performance.now();
@@ -211,8 +225,9 @@ export class Engine {
         }
       }, PROGRESS_MS);
     try {
-      const embedding = this.#fill(rows);
+      const embedding = this.#fill(rows, start);
       const asked = rows.filter((row) => row.logits).length;
+      const filled = performance.now();
       signal?.addEventListener("abort", abort);
       if (!this.#workers.running) await this.#workers.start(() => this.#reset());
       throwIfAborted(signal);
@@ -221,15 +236,28 @@ export class Engine {
       if (lens && this.#lens === 0) this.#lens = this.#arena.allocate(lensBytes(model, this.threads));
       this.#control.postJob(this.#sweeps, { rows: rows.length, asked, lens: lens ? this.#lens : 0 });
       await this.#workers.done();
-      const stages = this.#times.take(this.#sweeps++);
-      const output = stages.pop()!;
-      const timing = { rows: rows.length, ms: performance.now() - start, embedding, layers: stages, output };
+      const logits = this.#takeLogits(asked);
+      const lanes = this.#lanes.take(this.#sweeps);
+      const { stages, began, ended } = this.#times.take(this.#sweeps++);
+      const end = performance.now();
+      const timing = {
+        startMs: start,
+        rows: rows.length,
+        ms: end - start,
+        embedding,
+        layers: stages.slice(0, -1),
+        output: stages[stages.length - 1],
+        // Clocks of threads agree to some microseconds only.
+        handoverMs: Math.max(0, began - filled + end - ended),
+      };
+      if (kind !== undefined) this.observer?.sweep(kind, timing, lanes);
       return {
-        logits: this.#takeLogits(asked),
+        logits,
         ...(lens && { lens: lensResult(model, this.threads, asked, this.#arena.memory.buffer, this.#lens) }),
         timing,
       };
     } catch (error) {
+      if (kind !== undefined) this.observer?.span(kind, start, performance.now());
       throwIfAborted(signal);
       throw thrown === undefined ? error : thrown.error;
     } finally {
@@ -250,11 +278,12 @@ export class Engine {
     this.progress.reset();
     this.#control.reset();
     this.#times.reset();
+    this.#lanes.reset();
     this.#sweeps = 0;
   }
 
-  /** Put rows, embeddings and rope angles where the threads look for them. */
-  #fill(rows: readonly Row[]): StageTiming {
+  /** Put rows, embeddings and rope angles where the threads look for them. @param start when the sweep began */
+  #fill(rows: readonly Row[], start: number): StageTiming {
     const { model } = this.#cache.manifest;
     for (const { sequence, position, token } of rows) {
       if (!Number.isInteger(token) || token < 0 || token >= model.vocabulary)
@@ -266,7 +295,6 @@ export class Engine {
     const asked = this.#arena.words(buffers.askedTable, MAXIMUM_ROWS);
     let askedRows = 0;
     let readMs = 0;
-    const start = performance.now();
     for (const [index, { sequence, position, token, logits }] of rows.entries()) {
       table[2 * index] = sequence.table;
       table[2 * index + 1] = position;

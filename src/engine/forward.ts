@@ -40,8 +40,8 @@ export interface Machine {
   readonly team: Team;
   /** The engine's memory as uint32, for the tables in it. */
   readonly words: Uint32Array;
-  /** Called when a layer (or, last, the output) is done. */
-  readonly stageDone: (stage: number) => void;
+  /** Called when a part of a layer (or, last, the output) is done. */
+  readonly partDone: (part: "attention" | "feed-forward" | "output", stage: number) => void;
 }
 
 /**
@@ -49,23 +49,20 @@ export interface Machine {
  * asked rows are in `buffers.logits` afterwards.
  */
 export function forward(machine: Machine, job: Job): void {
-  const { model, team, stageDone } = machine;
+  const { model, team, partDone } = machine;
   const { rows, asked } = job;
   const lens = job.lens === 0 ? undefined : new Lens(machine, team.threads, asked, job.lens);
   lens?.keep(0, rows);
   for (let layer = 0; layer < model.layers.length; layer++) {
     attention(machine, layer, rows);
+    partDone("attention", layer);
     feedForward(machine, layer, rows);
     lens?.keep(layer + 1, rows);
-    stageDone(layer);
+    partDone("feed-forward", layer);
   }
-  if (asked === 0) {
-    // The next sweep's embeddings go where another thread may still be adding to x.
-    team.barrier();
-    return;
-  }
+  if (asked === 0) return;
   output(machine, asked, lens);
-  stageDone(model.layers.length);
+  partDone("output", model.layers.length);
 }
 
 /** x += attn_output · attention(rope(q), rope(k), v), with q, k, v = W · norm(x) */

@@ -8,6 +8,7 @@ import { promptOf } from "../text/prompt.ts";
 import { createTokenizer } from "../text/tokenizer.ts";
 import { decodeTokenizerData } from "../text/tokenizer-data.ts";
 import type { ChatMessage, Tokenizer } from "../text/types.ts";
+import type { Observer } from "../timing/types.ts";
 import { Engine, type EngineOptions, type Row } from "./engine.ts";
 import { Session } from "./session.ts";
 import type { LensPosition } from "./types.ts";
@@ -37,6 +38,8 @@ export class Model {
   readonly contextLength: number;
   /** Milliseconds that opening took. */
   readonly loadMs: number;
+  /** As it was given to `open`. */
+  readonly observer: Observer | undefined;
   readonly #engine: Engine;
 
   private constructor(folder: string, options: OpenOptions) {
@@ -49,7 +52,9 @@ export class Model {
     this.template = createChatTemplate(text.chatTemplates["default"]);
     this.contextLength = options.contextLength ?? (cache.manifest.model.contextLength || DEFAULT_CONTEXT);
     this.#engine = new Engine(cache, { ...options, contextLength: this.contextLength });
+    this.observer = options.observer;
     this.loadMs = performance.now() - start;
+    this.observer?.span("load", start, start + this.loadMs);
   }
 
   /**
@@ -70,7 +75,7 @@ export class Model {
     messages: readonly ChatMessage[],
     options: Omit<RenderOptions, "messages"> = {},
   ): readonly number[] {
-    return promptOf(this.template, this.tokenizer, { ...options, messages }).ids;
+    return promptOf(this.template, this.tokenizer, { ...options, messages }, this.observer).ids;
   }
 
   createSession(): Session {

@@ -138,6 +138,7 @@ class Stage {
       control: this.#control.shared,
       times: this.#times.shared,
       stages: 1,
+      origin: performance.timeOrigin,
     };
     const compute = Array.from({ length: threads }, (_, thread): ComputeData => ({ ...data, thread }));
     this.#workers = new Workers(this.#control, undefined, compute);
@@ -169,6 +170,6 @@ class Stage {
     for (const _ of plan.chunks) this.#control.produce();
     this.#control.postJob(this.#sweeps, { rows, asked: 0 });
     await this.#workers.done();
-    return this.#times.take(this.#sweeps++)[0].computeMs;
+    return this.#times.take(this.#sweeps++).stages[0].computeMs;
   }
 }

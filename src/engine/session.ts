@@ -1,7 +1,7 @@
 import { SluiceError } from "../errors.ts";
 import type { Tokenizer } from "../text/types.ts";
 import { Utf8Stream } from "../text/utf8.ts";
-import type { SweepTiming } from "../timing/types.ts";
+import type { SweepKind, SweepTiming } from "../timing/types.ts";
 import type { Engine, Row } from "./engine.ts";
 import { choose } from "./explain.ts";
 import { BLOCK_POSITIONS, type KvBlock, type Sequence } from "./kv-cache.ts";
@@ -134,7 +134,7 @@ export class Session {
         const batch = prompt.slice(done, done + this.#engine.maximumRows);
         const { length } = batch;
         const last = done + length === prompt.length;
-        const sweep = await this.#sweep(batch, last, signal, (layer) =>
+        const sweep = await this.#sweep("prefill", batch, last, signal, (layer) =>
           onProgress?.({
             phase: "prefill",
             layer,
@@ -151,8 +151,10 @@ export class Session {
 
       if (maxTokens < 1) return result("length");
       for (;;) {
+        const start = performance.now();
         const { id, choice } = choose(sampler, logits!, history, explain);
         const logprob = logprobs === undefined ? {} : { logprob: tokenLogprob(logits!, id, logprobs) };
+        this.#engine.observer?.span("sample", start, performance.now());
         ids.push(id);
         history.push(id);
         let stop = this.#stopAfter(id, ids.length >= maxTokens);
@@ -163,7 +165,7 @@ export class Session {
         yield { id, text: piece, ...logprob, ...(choice && { choice }) };
         if (stop) return result(stop);
         if (signal?.aborted) return result("abort");
-        const sweep = await this.#sweep([id], true, signal, (layer) =>
+        const sweep = await this.#sweep("decode", [id], true, signal, (layer) =>
           onProgress?.({
             phase: "decode",
             layer,
@@ -193,6 +195,7 @@ export class Session {
 
   /** Compute these tokens after those in the KV cache. */
   async #sweep(
+    kind: SweepKind,
     tokens: readonly number[],
     logits: boolean,
     signal: AbortSignal | undefined,
@@ -203,7 +206,7 @@ export class Session {
       const last = index === tokens.length - 1;
       return { sequence: this.#sequence, position: first + index, token, logits: logits && last };
     });
-    const sweep = await this.#engine.sweep(rows, { signal, onStage });
+    const sweep = await this.#engine.sweep(rows, { kind, signal, onStage });
     this.#ids.push(...tokens);
     return sweep;
   }

@@ -1,5 +1,6 @@
 import type { Address } from "../kernels/types.ts";
 import type { Control } from "./control.ts";
+import type { ComputeLane } from "./lanes.ts";
 import type { Residence } from "./residence.ts";
 import { type Ring, slotOffset } from "./ring.ts";
 import type { Part, SweepPlan } from "./sweep-plan.ts";
@@ -14,6 +15,10 @@ export interface CursorOptions {
   readonly memory: WebAssembly.Memory;
   /** Room in the engine's memory, of this thread alone, for as much as a slot of the ring. */
   readonly staging: Address;
+  /** Milliseconds on the main thread's clock. */
+  readonly clock: () => number;
+  /** Told of every wait. */
+  readonly lane: ComputeLane | undefined;
 }
 
 /** A compute thread's way through the chunks of a sweep: hands out their parts, in order, as they arrive. */
@@ -88,14 +93,16 @@ export class PartCursor {
 
   #advance(): void {
     if (this.#index >= 0) this.#release();
-    const { control, residence } = this.#options;
+    const { control, residence, clock, lane } = this.#options;
     this.#chunk++;
     this.#index++;
     this.#part = 0;
     if (!control.isProduced(this.#chunk)) {
-      const start = performance.now();
+      const start = clock();
       control.waitForChunk(this.#chunk);
-      this.#waitMs += performance.now() - start;
+      const end = clock();
+      this.#waitMs += end - start;
+      lane?.wait(start, end);
     }
     this.#inPlace = residence.homes[this.#index] >= 0 && residence.loaded[this.#index] === 1;
   }

@@ -5,7 +5,9 @@ import { SluiceError } from "../errors.ts";
 import { decompressChunk } from "../store/compression.ts";
 import { reasonOf } from "../store/io-error.ts";
 import { alignUp } from "../store/layout.ts";
+import { mainClock } from "./clock.ts";
 import { Control, Stopped } from "./control.ts";
+import { Lanes, type ReaderLane } from "./lanes.ts";
 import { openFile } from "./open-file.ts";
 import type { Residence } from "./residence.ts";
 import { type Ring, slotOffset } from "./ring.ts";
@@ -22,12 +24,17 @@ export interface ReaderData {
   readonly threads: number;
   readonly control: SharedArrayBuffer;
   readonly times: SharedArrayBuffer;
+  readonly lanes: SharedArrayBuffer;
   readonly stages: number;
+  /** `performance.timeOrigin` of the main thread. */
+  readonly origin: number;
 }
 
 const { plan, ring, residence, direct, ...data } = workerData as ReaderData;
 const control = new Control(data.threads, data.control);
 const times = new StageTimes(data.stages, data.times);
+const lanes = new Lanes(data.stages, data.threads, data.lanes);
+const clock = mainClock(data.origin);
 const slots = new Uint8Array(ring.shared);
 /** Behind the ring: compressed chunks arrive here. */
 const arrivals = slots.subarray(slotOffset(ring, ring.slots), slotOffset(ring, ring.slots + 1));
@@ -50,6 +57,7 @@ function readAll(): void {
  * Only whether the output is to be read in between is not known before the sweep is asked for.
  */
 function readSweeps(files: readonly number[]): never {
+  const lane = lanes.reader();
   const lastInSlot = new Float64Array(ring.slots);
   /** Of each chunk that is to stay: the number under which it passed through the ring; -1: not yet. */
   const passed = new Float64Array(plan.chunks.length).fill(-1);
@@ -62,7 +70,7 @@ function readSweeps(files: readonly number[]): never {
       if (streamed++ >= ring.slots) control.waitForConsumed(lastInSlot[slot]);
       lastInSlot[slot] = number;
       passed[index] = number;
-      load(sweep, plan.chunks[index], slotOffset(ring, slot), files);
+      load(sweep, plan.chunks[index], slotOffset(ring, slot), files, lane);
     }
     control.produce();
     number++;
@@ -85,14 +93,22 @@ function isInPlace(index: number, passed: Float64Array): boolean {
   return true;
 }
 
-function load(sweep: number, chunk: ChunkRead, start: number, files: readonly number[]): void {
-  const begun = performance.now();
+function load(
+  sweep: number,
+  chunk: ChunkRead,
+  start: number,
+  files: readonly number[],
+  lane: ReaderLane,
+): void {
+  const begun = clock();
   const target = slots.subarray(start, start + chunk.bytes);
   if (chunk.stored < chunk.bytes) {
     readFully(chunk, arrivals.subarray(0, alignUp(chunk.stored)), files);
     decompressChunk(arrivals.subarray(0, chunk.stored), target);
   } else readFully(chunk, target, files);
-  times.addRead(sweep, chunk.stage, chunk.stored, performance.now() - begun);
+  const end = clock();
+  times.addRead(sweep, chunk.stage, chunk.stored, end - begun);
+  lane.read(sweep, chunk.stage, begun, end, chunk.stored);
 }
 
 function readFully(chunk: ChunkRead, target: Uint8Array, files: readonly number[]): void {

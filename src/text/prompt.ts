@@ -1,3 +1,4 @@
+import type { Observer } from "../timing/types.ts";
 import type { ChatTemplate, RenderOptions } from "./chat-template.ts";
 import type { ChatMessage, Tokenizer } from "./types.ts";
 import { decodeUtf8 } from "./utf8.ts";
@@ -12,13 +13,24 @@ export interface ChatPrompt {
  * Put a conversation through a chat template and encode it. Control tokens are recognised where the template put
  * them, and only there: a message that contains `<|im_end|>` contains just these characters.
  *
+ * @param observer is told how long it took
  * @throws SluiceError `bad-input` where the template turns the conversation down
  */
-export function promptOf(template: ChatTemplate, tokenizer: Tokenizer, options: RenderOptions): ChatPrompt {
+export function promptOf(
+  template: ChatTemplate,
+  tokenizer: Tokenizer,
+  options: RenderOptions,
+  observer?: Observer,
+): ChatPrompt {
+  const start = performance.now();
   const shield = unusedCharacter(options.messages);
   const messages = guard(options.messages, tokenizer.controlTexts, shield) as ChatMessage[];
   const rendered = template.render({ ...tokenTexts(tokenizer), ...options, messages });
-  return { text: rendered.replaceAll(shield, ""), ids: encodePrompt(tokenizer, rendered, shield) };
+  const between = performance.now();
+  const ids = encodePrompt(tokenizer, rendered, shield);
+  observer?.span("template", start, between);
+  observer?.span("tokenize", between, performance.now(), ids.length);
+  return { text: rendered.replaceAll(shield, ""), ids };
 }
 
 /**

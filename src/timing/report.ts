@@ -1,12 +1,11 @@
-import { perSecond, type StageSums, sumStages } from "./statistics.ts";
-import type { SweepTiming } from "./types.ts";
+import { perSecond, type StageSums, type Summable, sumStages } from "./statistics.ts";
 
 /** The sweeps of one generation. */
 export interface GenerationTiming {
   /** Milliseconds that opening the model took. */
   readonly loadMs: number;
-  readonly prefill: readonly SweepTiming[];
-  readonly decode: readonly SweepTiming[];
+  readonly prefill: readonly Summable[];
+  readonly decode: readonly Summable[];
 }
 
 export interface LayerReport {

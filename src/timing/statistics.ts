@@ -12,8 +12,11 @@ export interface StageSums {
   readonly output: StageTiming;
 }
 
+/** What of a sweep is added up. */
+export type Summable = Pick<SweepTiming, "rows" | "ms" | "embedding" | "layers" | "output">;
+
 /** Add up the stages of sweeps over one model. No sweeps give no layers and zeros. */
-export function sumStages(sweeps: readonly SweepTiming[]): StageSums {
+export function sumStages(sweeps: readonly Summable[]): StageSums {
   const layers = sweeps[0]?.layers ?? [];
   return {
     sweeps: sweeps.length,
@@ -26,13 +29,15 @@ export function sumStages(sweeps: readonly SweepTiming[]): StageSums {
 }
 
 /** One timing that holds the sums of several. */
-export function sumTimings(timings: readonly StageTiming[]): StageTiming {
-  const sum: StageTiming = { bytes: 0, readMs: 0, waitMs: 0, computeMs: 0 };
+export function sumTimings(timings: readonly StageTiming[]): Required<StageTiming> {
+  const sum = { bytes: 0, readMs: 0, waitMs: 0, computeMs: 0, attentionMs: 0, feedForwardMs: 0 };
   for (const timing of timings) {
     sum.bytes += timing.bytes;
     sum.readMs += timing.readMs;
     sum.waitMs += timing.waitMs;
     sum.computeMs += timing.computeMs;
+    sum.attentionMs += timing.attentionMs ?? 0;
+    sum.feedForwardMs += timing.feedForwardMs ?? 0;
   }
   return sum;
 }

@@ -1,6 +1,6 @@
 import type { GenerationTiming } from "./report.ts";
-import { perSecond, sumStages, sumTimings } from "./statistics.ts";
-import type { StageTiming, SweepTiming } from "./types.ts";
+import { perSecond, type Summable, sumStages, sumTimings } from "./statistics.ts";
+import type { StageTiming } from "./types.ts";
 import { percent } from "./verdict.ts";
 
 /** Lines of a table in plain text: the first column aligned left, all others right, two spaces between them. */
@@ -19,7 +19,7 @@ export function formatTable(rows: readonly (readonly string[])[]): string[] {
 
 /** Load, prefill and decode of one generation: tokens, milliseconds, tokens per second. */
 export function timingBlock({ loadMs, prefill, decode }: GenerationTiming): string[] {
-  const stage = (name: string, sweeps: readonly SweepTiming[]) => {
+  const stage = (name: string, sweeps: readonly Summable[]) => {
     const { rows, ms } = sumStages(sweeps);
     const perToken = rows > 0 ? (ms / rows).toFixed(2) : "";
     return [name, `${rows}`, ms.toFixed(1), perToken, perSecond(rows, ms).toFixed(2)];
@@ -46,7 +46,7 @@ export interface Reachable {
  *
  * @param reachable for two more columns, of decode sweeps: how much of these speeds was reached
  */
-export function layerTable(sweeps: readonly SweepTiming[], reachable?: Reachable): string[] {
+export function layerTable(sweeps: readonly Summable[], reachable?: Reachable): string[] {
   if (sweeps.length === 0) return [];
   const { embedding, layers, output } = sumStages(sweeps);
   const row = (name: string, { bytes, readMs, waitMs, computeMs }: StageTiming, weights = 0) => {

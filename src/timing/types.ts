@@ -1,22 +1,39 @@
+import type { Lane, SpanName } from "./recording.ts";
+
 /** Time of one stage of a sweep: the embedding, a layer, or the output matrix. */
 export interface StageTiming {
   /** Bytes read from disk for it. */
-  bytes: number;
+  readonly bytes: number;
   /** Milliseconds that its reads took (they overlap with the computing of what came before). */
-  readMs: number;
+  readonly readMs: number;
   /** Milliseconds that the computing stood still, waiting for its bytes. */
-  waitMs: number;
-  /** Milliseconds of arithmetic. */
-  computeMs: number;
+  readonly waitMs: number;
+  /** Milliseconds of arithmetic; in layers the sum of the two below. */
+  readonly computeMs: number;
+  readonly attentionMs?: number;
+  readonly feedForwardMs?: number;
 }
 
 /** Time of one sweep: all layers over a batch of rows. */
 export interface SweepTiming {
+  /** When it began, as `performance.now()` of the main thread. */
+  readonly startMs: number;
   /** Rows (tokens) that went through. */
-  rows: number;
-  ms: number;
-  embedding: StageTiming;
-  layers: StageTiming[];
+  readonly rows: number;
+  readonly ms: number;
+  readonly embedding: StageTiming;
+  readonly layers: readonly StageTiming[];
   /** All zero where no row asked for logits. */
-  output: StageTiming;
+  readonly output: StageTiming;
+  /** Milliseconds for starting or waking the threads, and for getting the logits back from them. */
+  readonly handoverMs: number;
+}
+
+export type SweepKind = "prefill" | "decode";
+
+/** Is told what takes time, as soon as it is over. Times as `performance.now()` of the main thread. */
+export interface Observer {
+  span(name: SpanName, start: number, end: number, tokens?: number): void;
+  /** @param lanes what each thread did in it, when that is asked for; stays valid */
+  sweep(kind: SweepKind, timing: SweepTiming, lanes: () => Lane[]): void;
 }

@@ -1,6 +1,5 @@
 import { formatBytes } from "../format-bytes.ts";
-import { sumStages, sumTimings } from "./statistics.ts";
-import type { SweepTiming } from "./types.ts";
+import { type Summable, sumStages, sumTimings } from "./statistics.ts";
 
 /** What the times of a generation are held against. */
 export interface Circumstances {
@@ -36,7 +35,7 @@ const BEYOND_DISK = 1.5;
 const LEAST_FACTOR = 1.05;
 
 /** What limited the speed of these decode sweeps; undefined where there were none. */
-export function judge(sweeps: readonly SweepTiming[], circumstances: Circumstances): Verdict | undefined {
+export function judge(sweeps: readonly Summable[], circumstances: Circumstances): Verdict | undefined {
   if (sweeps.length === 0) return undefined;
   const { streamedBytes, disk } = circumstances;
   const { ms, embedding, layers, output } = sumStages(sweeps);

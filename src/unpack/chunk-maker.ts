@@ -8,7 +8,7 @@ import { packPanels } from "../store/pack-panels.ts";
 import { PANEL_ROWS } from "../store/panel.ts";
 import type { StoredTensor, TensorDtype } from "../store/types.ts";
 
-/** Milliseconds spent so far. */
+/** Milliseconds spent so far on a tensor. */
 export interface MakingTime {
   readMs: number;
   dequantizeMs: number;
@@ -25,7 +25,9 @@ interface Source {
  * in each form on its way: raw, float32, rounded.
  */
 export class ChunkMaker {
-  readonly time: MakingTime = { readMs: 0, dequantizeMs: 0, encodeMs: 0 };
+  /** Of each tensor. */
+  readonly times: readonly MakingTime[];
+  #time: MakingTime;
   readonly #gguf: Gguf;
   readonly #tensors: readonly StoredTensor[];
   readonly #sources: readonly (readonly Source[])[];
@@ -37,6 +39,8 @@ export class ChunkMaker {
   constructor(gguf: Gguf, tensors: readonly StoredTensor[]) {
     this.#gguf = gguf;
     this.#tensors = tensors;
+    this.times = tensors.map(() => ({ readMs: 0, dequantizeMs: 0, encodeMs: 0 }));
+    this.#time = this.times[0];
     this.#sources = tensors.map(({ sources }) =>
       sources.map((name) => {
         const tensor = gguf.tensors.get(name)!;
@@ -60,6 +64,7 @@ export class ChunkMaker {
     for (const part of chunk.parts) {
       target.fill(0, end, part.offset);
       end = part.offset + part.bytes;
+      this.#time = this.times[part.tensor];
       this.#fillPart(part, target.subarray(part.offset, end));
     }
     target.fill(0, end);
@@ -76,7 +81,7 @@ export class ChunkMaker {
     const raw = this.#read(source, 0, 1, count);
     const start = performance.now();
     source.format.dequantize(raw, floats(target), count);
-    this.time.dequantizeMs += performance.now() - start;
+    this.#time.dequantizeMs += performance.now() - start;
   }
 
   /** The part's panels that come from one of the interleaved sources: stored panel p is panel p / n of source p % n. */
@@ -121,8 +126,8 @@ export class ChunkMaker {
     const dequantized = performance.now();
     const rows = kept ? raw : this.#round(dtype, count * columns);
     packPanels(dtype, rows, count, columns, panel);
-    this.time.dequantizeMs += dequantized - start;
-    this.time.encodeMs += performance.now() - dequantized;
+    this.#time.dequantizeMs += dequantized - start;
+    this.#time.encodeMs += performance.now() - dequantized;
   }
 
   /** The first values as ggml's type of the same weights. */
@@ -140,7 +145,7 @@ export class ChunkMaker {
     if (this.#raw.length < count * size) this.#raw = new Uint8Array(count * size);
     const raw = this.#raw.subarray(0, count * size);
     this.#gguf.read(tensor.offset + firstRow * size, raw);
-    this.time.readMs += performance.now() - start;
+    this.#time.readMs += performance.now() - start;
     return raw;
   }
 }

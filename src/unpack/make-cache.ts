@@ -17,8 +17,8 @@ import { type PlannedFile, planFiles } from "./planned-file.ts";
 import { deleteOwnFiles } from "./replace.ts";
 import { checkSpace, diskFull, neededBytes, type SpaceQuestion } from "./space.ts";
 import { smallerDtypes } from "./tensor-dtype.ts";
-import type { UnpackOptions } from "./types.ts";
-import { type WrittenFile, writeWeights } from "./write-weights.ts";
+import type { UnpackEvent, UnpackOptions } from "./types.ts";
+import { type NewFile, type WrittenFile, writeWeights } from "./write-weights.ts";
 
 export interface MakeOptions extends Pick<UnpackOptions, "signal" | "onProgress"> {
   /** Whether files that are complete when it fails stay for the next time. */
@@ -76,9 +76,15 @@ export async function makeCache(
     writeFileAtomic(join(folder, TOKENIZER), tokenizer);
     for (const file of missing) {
       progress.file = file.name;
-      files.set(file.name, await makeFile(gguf, folder, origin, file, progress.done, { signal, onProgress }));
-      progress.done += file.bytes;
+      const { name, bytes } = file;
+      const made = await makeFile(gguf, folder, origin, file, progress.done, { signal, onProgress });
+      files.set(name, { file: made.file, timing: made.timing });
+      progress.done += bytes;
       writeJournal(folder, origin, [...files.values()]);
+      const { timing, tensors } = made;
+      const stored = made.file.bytes;
+      const doneBytes = progress.done;
+      onProgress({ type: "file-done", file: name, bytes, stored, doneBytes, timing, tensors });
     }
     const written = planned.map(({ name }) => files!.get(name)!);
     const manifest = assembleManifest(ingredients, written);
@@ -101,28 +107,21 @@ async function makeFile(
   origin: Origin,
   planned: PlannedFile,
   before: number,
-  { signal, onProgress }: Required<Pick<UnpackOptions, "onProgress">> & Pick<UnpackOptions, "signal">,
-): Promise<WrittenFile> {
+  {
+    signal,
+    onProgress,
+  }: { readonly onProgress: (event: UnpackEvent) => void } & Pick<UnpackOptions, "signal">,
+): Promise<NewFile> {
   const { name, bytes } = planned;
-  onProgress?.({ type: "file", file: name, bytes, doneBytes: before });
-  const written = await writeWeights(folder, gguf, planned, {
+  onProgress({ type: "file", file: name, bytes, doneBytes: before });
+  return writeWeights(folder, gguf, planned, {
     compress: origin.compression === "lz4",
     signal,
     check: () => checkUnchanged(gguf.path, origin),
     onBytes: (fileBytes) => {
-      onProgress?.({ type: "written", file: name, fileBytes, doneBytes: before + fileBytes });
+      onProgress({ type: "written", file: name, fileBytes, doneBytes: before + fileBytes });
     },
   });
-  const { file, timing } = written;
-  onProgress?.({
-    type: "file-done",
-    file: name,
-    bytes,
-    stored: file.bytes,
-    doneBytes: before + bytes,
-    timing,
-  });
-  return written;
 }
 
 function askForSpace(

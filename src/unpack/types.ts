@@ -1,6 +1,17 @@
 import type { LockHolder } from "../store/lock.ts";
 import type { Compression, Dtype, Manifest, UnpackTiming } from "../store/types.ts";
 
+/** What one tensor of a file took, without what only the file as a whole knows: checksums, compression, writing. */
+export interface TensorTiming {
+  /** What it is: `attn_q`. */
+  readonly name: string;
+  /** As unpacked. */
+  readonly bytes: number;
+  readonly readMs: number;
+  readonly dequantizeMs: number;
+  readonly encodeMs: number;
+}
+
 /** What an unpack tells of itself, in this order: waiting*, outdated?, start, kept*, (file, written*, file-done)*. */
 export type UnpackEvent =
   | { readonly type: "waiting"; readonly holder: LockHolder }
@@ -31,6 +42,7 @@ export type UnpackEvent =
       readonly stored: number;
       readonly doneBytes: number;
       readonly timing: UnpackTiming;
+      readonly tensors: readonly TensorTiming[];
     };
 
 export interface UnpackOptions {

@@ -5,12 +5,13 @@ import { throwIfAborted } from "../errors.ts";
 import type { Gguf } from "../gguf/types.ts";
 import { syncFolder } from "../store/atomic.ts";
 import { compressChunk } from "../store/compression.ts";
-import { alignUp } from "../store/layout.ts";
+import { alignUp, tensorPanelBytes, tensorPanels } from "../store/layout.ts";
 import { PARTIAL } from "../store/names.ts";
 import type { StoredChunk, StoredFile, UnpackTiming } from "../store/types.ts";
 import { BackgroundWriter } from "./background-writer.ts";
-import { ChunkMaker } from "./chunk-maker.ts";
+import { ChunkMaker, type MakingTime } from "./chunk-maker.ts";
 import type { PlannedFile } from "./planned-file.ts";
+import type { TensorTiming } from "./types.ts";
 
 export interface WriteOptions {
   readonly compress: boolean;
@@ -26,6 +27,11 @@ export interface WrittenFile {
   readonly timing: UnpackTiming;
 }
 
+/** A file that was just written, and what each of its tensors took. */
+export interface NewFile extends WrittenFile {
+  readonly tensors: readonly TensorTiming[];
+}
+
 /**
  * Write one weight file. It appears under its name when it is complete and durable; otherwise nothing is left.
  * While one chunk is written, the next is made.
@@ -37,14 +43,14 @@ export async function writeWeights(
   gguf: Gguf,
   planned: PlannedFile,
   options: WriteOptions,
-): Promise<WrittenFile> {
+): Promise<NewFile> {
   const start = performance.now();
   const path = join(folder, planned.name);
   const maker = new ChunkMaker(gguf, planned.tensors);
   const longest = Math.max(...planned.chunks.map((chunk) => chunk.bytes));
   const writer = await BackgroundWriter.create(path + PARTIAL, longest);
   try {
-    const chunks = await writeChunks(writer, maker, planned, options);
+    const { chunks, sealMs } = await writeChunks(writer, maker, planned, options);
     await writer.finish();
     await writer.close();
     options.check();
@@ -52,10 +58,22 @@ export async function writeWeights(
     syncFolder(folder);
     const bytes = chunks.reduce((sum, chunk) => sum + alignUp(chunk.stored), 0);
     const ms = performance.now() - start;
-    const { readMs, dequantizeMs, encodeMs } = maker.time;
+    const sum = (pick: (time: MakingTime) => number) =>
+      maker.times.reduce((total, time) => total + pick(time), 0);
+    const readMs = sum((time) => time.readMs);
+    const dequantizeMs = sum((time) => time.dequantizeMs);
+    const encodeMs = sum((time) => time.encodeMs) + sealMs;
     // Writing goes on beside the rest; what it costs is the time that the rest does not explain.
-    const timing = { ...maker.time, writeMs: ms - readMs - dequantizeMs - encodeMs, ms };
-    return { file: { name: planned.name, bytes, tensors: planned.tensors, chunks }, timing };
+    const writeMs = ms - readMs - dequantizeMs - encodeMs;
+    return {
+      file: { name: planned.name, bytes, tensors: planned.tensors, chunks },
+      timing: { readMs, dequantizeMs, encodeMs, writeMs, ms },
+      tensors: planned.tensors.map((tensor, index) => ({
+        name: tensor.role,
+        bytes: tensorPanels(tensor) * tensorPanelBytes(tensor),
+        ...maker.times[index],
+      })),
+    };
   } catch (error) {
     await writer.close().catch(() => {});
     rmSync(path + PARTIAL, { force: true });
@@ -68,11 +86,13 @@ async function writeChunks(
   maker: ChunkMaker,
   { chunks, compressible }: PlannedFile,
   { compress, signal, onBytes }: WriteOptions,
-): Promise<StoredChunk[]> {
+): Promise<{ chunks: StoredChunk[]; sealMs: number }> {
   let scratch: Uint8Array | undefined;
   const stored: StoredChunk[] = [];
   let offset = 0;
   let made = 0;
+  /** Compressing and checksums: of chunks, which may hold parts of several tensors. */
+  let sealMs = 0;
   for (const chunk of chunks) {
     throwIfAborted(signal);
     const buffer = await writer.take();
@@ -83,13 +103,13 @@ async function writeChunks(
     const length = scratch ? compressInPlace(bytes, scratch) : chunk.bytes;
     const storedBytes = alignUp(length);
     stored.push({ offset, stored: length, crc32: crc32(bytes.subarray(0, storedBytes)) });
-    maker.time.encodeMs += performance.now() - start;
+    sealMs += performance.now() - start;
     writer.append(buffer, storedBytes);
     offset += storedBytes;
     made += chunk.bytes;
     onBytes(made);
   }
-  return stored;
+  return { chunks: stored, sealMs };
 }
 
 /** Replace a chunk by its compressed form and zeros up to the next page, if that is shorter. Returns its length. */

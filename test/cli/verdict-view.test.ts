@@ -35,7 +35,15 @@ describe("a word about free memory", () => {
   const none = { bytes: 0, readMs: 0, waitMs: 0, computeMs: 0 };
   const sweep = (waitMs: number, computeMs: number): SweepTiming => {
     const layer = { bytes: 3e8, readMs: waitMs, waitMs, computeMs };
-    return { rows: 1, ms: waitMs + computeMs, embedding: none, layers: [layer], output: none };
+    return {
+      startMs: 0,
+      handoverMs: 0,
+      rows: 1,
+      ms: waitMs + computeMs,
+      embedding: none,
+      layers: [layer],
+      output: none,
+    };
   };
   const said = (terminal: boolean, memory: object, decode: readonly SweepTiming[]) => {
     process.stderr.isTTY = terminal;

@@ -2,6 +2,13 @@ import { describe, expect, it } from "vitest";
 import { perSecond, sumStages } from "../../src/timing/statistics.ts";
 import { prefill, stage } from "./sweeps.ts";
 
+/** As a sum has it: attention and feed-forward too, though no stage told them. */
+const sum = (...figures: Parameters<typeof stage>) => ({
+  ...stage(...figures),
+  attentionMs: 0,
+  feedForwardMs: 0,
+});
+
 describe("sumStages", () => {
   it("adds each stage over the sweeps", () => {
     const before = structuredClone(prefill);
@@ -9,15 +16,22 @@ describe("sumStages", () => {
       sweeps: 2,
       rows: 7,
       ms: 50,
-      embedding: stage(8192, 1, 1, 0.2),
-      layers: [stage(4_000_000, 5, 3, 11), stage(4_000_000, 5, 0, 15)],
-      output: stage(1_000_000, 1, 0.25, 2),
+      embedding: sum(8192, 1, 1, 0.2),
+      layers: [sum(4_000_000, 5, 3, 11), sum(4_000_000, 5, 0, 15)],
+      output: sum(1_000_000, 1, 0.25, 2),
     });
     expect(prefill).toEqual(before);
   });
 
+  it("adds attention and feed-forward where layers tell them", () => {
+    const [first] = prefill;
+    const told = { ...stage(1, 1, 1, 5), attentionMs: 2, feedForwardMs: 3 };
+    const { layers } = sumStages([first, first].map((sweep) => ({ ...sweep, layers: [told] })));
+    expect(layers).toEqual([{ ...stage(2, 2, 2, 10), attentionMs: 4, feedForwardMs: 6 }]);
+  });
+
   it("gives zeros for no sweeps", () => {
-    const nothing = stage(0, 0, 0, 0);
+    const nothing = sum(0, 0, 0, 0);
     expect(sumStages([])).toEqual({
       sweeps: 0,
       rows: 0,

@@ -7,6 +7,8 @@ export function stage(bytes: number, readMs: number, waitMs: number, computeMs: 
 /** A prefill of seven tokens in two batches (the first asks for no logits), then two decoded tokens; two layers. */
 export const prefill: readonly SweepTiming[] = [
   {
+    startMs: 100,
+    handoverMs: 0.5,
     rows: 4,
     ms: 20,
     embedding: stage(4096, 0.5, 0.5, 0.1),
@@ -14,6 +16,8 @@ export const prefill: readonly SweepTiming[] = [
     output: stage(0, 0, 0, 0),
   },
   {
+    startMs: 120,
+    handoverMs: 0.25,
     rows: 3,
     ms: 30,
     embedding: stage(4096, 0.5, 0.5, 0.1),
@@ -24,6 +28,8 @@ export const prefill: readonly SweepTiming[] = [
 
 export const decode: readonly SweepTiming[] = [
   {
+    startMs: 151,
+    handoverMs: 0.1,
     rows: 1,
     ms: 8,
     embedding: stage(1024, 0.25, 0.25, 0.01),
@@ -31,6 +37,8 @@ export const decode: readonly SweepTiming[] = [
     output: stage(1_000_000, 0.5, 0, 1),
   },
   {
+    startMs: 160,
+    handoverMs: 0.2,
     rows: 1,
     ms: 12,
     embedding: stage(1024, 0.25, 0.25, 0.03),

@@ -6,7 +6,15 @@ import { stage } from "./sweeps.ts";
 /** A decode sweep of two layers and an output, with these milliseconds in all. */
 function sweep(ms: number, waitMs: number, computeMs: number): SweepTiming {
   const third = stage(1e9, ms / 3, waitMs / 3, computeMs / 3);
-  return { rows: 1, ms, embedding: stage(0, 0, 0, 0), layers: [third, third], output: third };
+  return {
+    startMs: 0,
+    handoverMs: 0,
+    rows: 1,
+    ms,
+    embedding: stage(0, 0, 0, 0),
+    layers: [third, third],
+    output: third,
+  };
 }
 
 const streaming = { streamedBytes: 3e9, residentBytes: 0, roomBytes: 0 };
