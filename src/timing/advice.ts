@@ -20,10 +20,11 @@ const WEIGHT_BYTES: Readonly<Record<string, number>> = { f32: 4, f16: 2, q8: 34 
 export function verdictSentence(recording: CondensedRecording): string {
   const decode = speedOf(recording, "decode");
   const { verdict, machine } = recording;
-  if (decode === undefined || verdict === undefined) return withoutDecode(recording);
+  if (decode === undefined) return withoutDecode(recording);
   const token = formatMs(decode.ms / decode.sweeps);
   const waiting = `${formatMs(decode.waitMs / decode.sweeps)} (${formatShare(decode.waitMs / decode.ms)})`;
   const rate = `${formatBytes(decode.bytesPerSecond)}/s`;
+  if (verdict === undefined) return `A token takes ${token}, and ${waiting} of that is waiting for bytes.`;
   const limit =
     machine.disk === undefined
       ? ""

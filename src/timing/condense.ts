@@ -2,6 +2,7 @@
  * A recording as a report carries it. A run of thousands of sweeps is more than a page can show and a browser should
  * load, so neighbouring sweeps of a kind are added up until what is left is small; short runs stay as they are.
  */
+import { joinEvents } from "./lane-events.ts";
 import type { RecordedStage, RecordedSweep, Recording, Timeline } from "./recording.ts";
 
 /** One sweep, or the sums over several in a row of the same kind. */
@@ -26,22 +27,53 @@ export interface CondensedRecording extends Omit<Recording, "sweeps" | "timeline
   readonly timelines: readonly NumberedTimeline[];
 }
 
-/** Stages (of all sweeps) that one report carries: with these it stays below 3 MB. */
-export const STAGE_LIMIT = 16_000;
+/** What one report carries at most, of all its recordings together: with these it stays below 5 MB. */
+const MOST_STAGES = 16_000;
+const MOST_EVENTS = 20_000;
+/** Of timelines with too many events: the reader and some compute threads, which all do the same. */
+const MOST_LANES = 4;
 
-/** @param limit stages of all sweeps together that may be left */
-export function condense(recording: Recording, limit = STAGE_LIMIT): CondensedRecording {
+/**
+ * @param parts recordings that share a report
+ * @param mostStages stages of all sweeps together that may be left
+ */
+export function condense(recording: Recording, parts = 1, mostStages = MOST_STAGES): CondensedRecording {
   return {
     ...recording,
-    sweeps: group(recording.sweeps, limit),
-    timelines: recording.timelines.flatMap((timeline) => {
-      const sweep = recording.sweeps[timeline.sweep];
-      if (sweep === undefined) return [];
-      const { kind, startMs, ms } = sweep;
-      const earlier = recording.sweeps.slice(0, timeline.sweep).filter((other) => other.kind === kind);
-      return [{ ...timeline, kind, number: earlier.length + 1, startMs, ms }];
-    }),
+    sweeps: group(recording.sweeps, mostStages / parts),
+    timelines: condenseTimelines(recording, MOST_EVENTS / parts),
   };
+}
+
+/** Number the timelines. Where there are too many events, pieces of a stage are joined, and threads and the last timelines left out. */
+function condenseTimelines({ sweeps, timelines }: Recording, most: number): NumberedTimeline[] {
+  const tooMany = eventCount(timelines) > most;
+  let count = 0;
+  return timelines.flatMap(({ sweep: index, lanes }) => {
+    const sweep = sweeps[index];
+    if (sweep === undefined) return [];
+    const timeline = {
+      sweep: index,
+      lanes: tooMany
+        ? lanes.slice(0, MOST_LANES).map((lane) => ({ ...lane, events: joinEvents(lane.events) }))
+        : lanes,
+      kind: sweep.kind,
+      number: sweepsOf(sweeps.slice(0, index + 1), sweep.kind).length,
+      startMs: sweep.startMs,
+      ms: sweep.ms,
+    };
+    const events = eventCount([timeline]);
+    if (count > 0 && count + events > most) return [];
+    count += events;
+    return [timeline];
+  });
+}
+
+function eventCount(timelines: readonly Timeline[]): number {
+  return timelines.reduce(
+    (total, { lanes }) => total + lanes.reduce((sum, { events }) => sum + events.length, 0),
+    0,
+  );
 }
 
 function group(sweeps: readonly RecordedSweep[], limit: number): readonly SweepGroup[] {
@@ -81,6 +113,7 @@ export function sumSweeps(sweeps: readonly SweepGroup[]): SweepGroup {
     embedding: sumStage((sweep) => sweep.embedding),
     layers: first.layers.map((_, layer) => sumStage((sweep) => sweep.layers[layer])),
     output: sumStage((sweep) => sweep.output),
+    ...(first.handoverMs !== undefined && { handoverMs: sum((sweep) => sweep.handoverMs ?? 0) }),
     sampleMs: sum((sweep) => sweep.sampleMs),
     count: countOf(sweeps),
     endMs: Math.max(...sweeps.map(endOf)),

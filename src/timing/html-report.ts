@@ -1,12 +1,14 @@
 /** The report: one HTML file that needs nothing else, with the recording in it. docs/timing.md */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { formatBytes } from "../format-bytes.ts";
 import { advise, verdictSentence } from "./advice.ts";
 import { comparison } from "./comparison.ts";
-import { type CondensedRecording, condense, STAGE_LIMIT } from "./condense.ts";
+import { type CondensedRecording, condense } from "./condense.ts";
 import { Html, html, scriptJson } from "./html.ts";
 import type { Recording } from "./recording.ts";
 import { keyFigures, reportLabels, summaryRows } from "./report-summary.ts";
+import { tieUnits } from "./units.ts";
 
 /** Where the build puts the page's script (with uPlot in it) and style. */
 const PAGE = new URL("page/", import.meta.url);
@@ -18,7 +20,7 @@ const PAGE = new URL("page/", import.meta.url);
  * @param recordings one or two; of long runs the sweeps are added up in groups, so that the file stays below 5 MB
  */
 export function htmlReport(recordings: readonly Recording[]): string {
-  const condensed = recordings.map((recording) => condense(recording, STAGE_LIMIT / recordings.length));
+  const condensed = recordings.map((recording) => condense(recording, recordings.length));
   const labels = reportLabels(condensed);
   const script = readFileSync(new URL("page.js", PAGE), "utf8");
   const style = readFileSync(new URL("page.css", PAGE), "utf8");
@@ -42,7 +44,7 @@ export function htmlReport(recordings: readonly Recording[]): string {
 <p class="meta">${condensed.map((recording, index) => whenAndWhere(recording, labels[index]))}</p>
 </header>
 <main>
-${condensed.length > 1 && html`<p class="verdict-line">${comparison(condensed, labels)}</p>`}
+${condensed.length > 1 && html`<p class="verdict-line">${tieUnits(comparison(condensed, labels))}</p>`}
 <div class="pair">${condensed.map((recording, index) => verdictCard(recording, labels[index]))}</div>
 ${summaryTable(condensed, labels)}
 <noscript><p class="note">The charts and their tables are drawn by the script in this file, which is not allowed to run here.</p></noscript>
@@ -57,24 +59,29 @@ ${summaryTable(condensed, labels)}
   return page.markup;
 }
 
-function whenAndWhere({ command, began, machine }: CondensedRecording, label: string): Html {
+function whenAndWhere({ command, began, machine, model }: CondensedRecording, label: string): Html {
   const moment = began.replace("T", " ").replace(/(:\d\d)(\.\d+)?Z$/, "$1 UTC");
-  return html`<span>${label && html`<b>${label}</b> `}<code>sluice ${command}</code>, <time datetime="${began}">${moment}</time>, ${machine.cpu}</span> `;
+  const weights =
+    model &&
+    `${model.layers} layers, ${model.dtype}, ${formatBytes(model.streamedBytes)} read for a token, ${formatBytes(model.residentBytes)} kept in memory. `;
+  return html`<span>${label && html`<b>${label}</b> `}${weights}<code>sluice ${command}</code> on ${machine.cpu}, <time datetime="${began}">${moment}</time></span> `;
 }
 
 function verdictCard(recording: CondensedRecording, label: string): Html {
   const advice = advise(recording);
   return html`<section class="card verdict" data-bound="${recording.verdict?.bound ?? "none"}">
+<div>
 <h2>${label ? html`${label}: verdict` : "Verdict"}</h2>
-<p class="lead">${verdictSentence(recording)}</p>
+<p class="lead">${tieUnits(verdictSentence(recording))}</p>
 ${
   advice.length > 0 &&
   html`<h3>What would help</h3>
-<ul class="advice">${advice.map(({ what, effect }) => html`<li><b>${what}</b>: ${effect}</li>`)}</ul>`
+<ul class="advice">${advice.map(({ what, effect }) => html`<li><b>${what}</b>: ${tieUnits(effect)}</li>`)}</ul>`
 }
+</div>
 <dl class="figures">${keyFigures(recording).map(
     ({ name, value, unit, raw, note }) =>
-      html`<div><dt>${name}</dt><dd><data value="${raw}">${value}</data> <span class="unit">${unit}</span>${note && html`<small>${note}</small>`}</dd></div>`,
+      html`<div><dt>${name}</dt><dd><data value="${raw}">${value}</data> <span class="unit">${unit}</span>${note && html`<small>${tieUnits(note)}</small>`}</dd></div>`,
   )}</dl>
 </section>`;
 }

@@ -27,6 +27,8 @@ export interface Recording {
   readonly spans: readonly Span[];
   readonly unpack?: RecordedUnpack;
   readonly sweeps: readonly RecordedSweep[];
+  /** Sweeps of a long run that were left out half-way through `sweeps`, in all; their spans are joined. */
+  readonly skipped?: { readonly sweeps: number; readonly rows: number; readonly ms: number };
   /** The course of some sweeps in detail: the first prefill, the first decode sweeps, and the last. */
   readonly timelines: readonly Timeline[];
   /** About ten a second at most, fewer in long runs. */
@@ -75,6 +77,10 @@ export interface Span {
 }
 
 export interface RecordedUnpack {
+  /** Before the first file: header, plan, tokenizer, lock, and a look at what an earlier run has left. */
+  readonly prepareMs?: number;
+  /** After the last file: manifest, and putting everything in its place. */
+  readonly finishMs?: number;
   readonly files: readonly RecordedFile[];
 }
 
@@ -109,6 +115,8 @@ export interface RecordedSweep {
   readonly embedding: RecordedStage;
   readonly layers: readonly RecordedStage[];
   readonly output: RecordedStage;
+  /** Starting or waking the threads, and getting the logits back from them. */
+  readonly handoverMs?: number;
   /** Choosing the token from the logits, after the sweep. */
   readonly sampleMs: number;
 }

@@ -3,6 +3,7 @@
  * over the values, and a line below says what is there. To a screen reader the chart is a slider that speaks its values.
  */
 import uPlot from "uplot";
+import { tieUnits } from "../units.ts";
 import { el } from "./dom.ts";
 import { colour, onColours } from "./theme.ts";
 
@@ -57,8 +58,13 @@ export interface Chart {
 
 const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 
-/** Put a chart into the page. @returns what takes it away again */
-export function mountChart(host: HTMLElement, chart: Chart): () => void {
+/**
+ * Put a chart into the page.
+ *
+ * @param below what stands between it and the line that says its values
+ * @returns what takes it away again
+ */
+export function mountChart(host: HTMLElement, chart: Chart, below: readonly HTMLElement[] = []): () => void {
   const frame = el("div", {
     class: "chart",
     tabindex: 0,
@@ -69,9 +75,9 @@ export function mountChart(host: HTMLElement, chart: Chart): () => void {
     "aria-valuenow": 0,
     "aria-valuetext": chart.idle,
   });
-  const readout = el("p", { class: "readout" }, chart.idle);
+  const readout = el("p", { class: "readout" }, tieUnits(chart.idle));
   const mark = el("div", { class: "mark", hidden: true });
-  host.append(frame, readout);
+  host.append(frame, el("div", { class: "under" }, ...below), readout);
 
   const plot = new uPlot(
     plotOptions(chart, host.clientWidth || 320, () => place()),
@@ -83,10 +89,11 @@ export function mountChart(host: HTMLElement, chart: Chart): () => void {
   );
   plot.over.append(mark);
   let spot: Spot | undefined;
+  if (chart.zoom) frame.nextElementSibling?.append(zoomButtons((key) => zoomByKey(plot, chart, key, spot)));
 
   const show = (next: Spot | undefined) => {
     spot = next;
-    const text = next ? chart.textOf(next) : chart.idle;
+    const text = tieUnits(next ? chart.textOf(next) : chart.idle);
     readout.textContent = text;
     frame.setAttribute("aria-valuetext", text);
     if (next) {
@@ -160,7 +167,7 @@ function plotOptions(chart: Chart, width: number, placed: () => void): uPlot.Opt
   return {
     width,
     height: chart.height,
-    padding: [10, 12, 0, 0],
+    padding: [10, 20, 0, 0],
     legend: { show: false },
     cursor: {
       x: false,
@@ -247,6 +254,23 @@ function nearestColumn(chart: Chart, from: Spot, row: number): number {
     if (distance < least) [best, least] = [column, distance];
   }
   return best;
+}
+
+function zoomButtons(zoom: (key: string) => void): HTMLElement {
+  const button = (key: string, text: string, label: string) => {
+    const made = el("button", { type: "button", "aria-label": label, title: label }, text);
+    // What is pointed at stays the middle of it.
+    made.addEventListener("pointerdown", (event) => event.preventDefault());
+    made.addEventListener("click", () => zoom(key));
+    return made;
+  };
+  return el(
+    "div",
+    { class: "zoom" },
+    button("+", "+", "Look closer"),
+    button("-", "−", "See more"),
+    button("0", "all", "See all"),
+  );
 }
 
 function zoomByKey(plot: uPlot, chart: Chart, key: string, spot: Spot | undefined): boolean {

@@ -37,7 +37,7 @@ export function diskSection({ recordings }: Report): Section {
         }),
         legend: [
           ...(sweeps.some(({ kind }) => kind === "prefill")
-            ? [{ ink: "wait" as const, text: "prefill" }]
+            ? [{ ink: "prefill" as const, text: "prefill" }]
             : []),
           ...(sweeps.some(({ kind }) => kind === "decode") ? [{ ink: "read" as const, text: "decode" }] : []),
         ],
@@ -83,7 +83,7 @@ function levelsOf({ sweeps }: CondensedRecording): Level[] {
       fromMs: sweep.startMs,
       toMs: endOf(sweep),
       value: rate,
-      ink: sweep.kind === "prefill" ? "wait" : "read",
+      ink: sweep.kind === "prefill" ? "prefill" : "read",
       text: `${capital(what)} from ${formatMs(sweep.startMs)} on: ${formatBytes(bytesOf(sweep))} in ${formatMs(sweep.ms)}, ${formatBytes(rate)}/s.`,
     };
   });

@@ -2,7 +2,7 @@
 import { type CondensedRecording, type SweepGroup, sweepsOf } from "../condense.ts";
 import type { RecordedStage, RecordedSweep } from "../recording.ts";
 import { formatMs } from "../units.ts";
-import { type Box, boxOnCanvas, type Chart, type Spot } from "./chart.ts";
+import type { Box, Chart, Spot } from "./chart.ts";
 import { choice, el } from "./dom.ts";
 import { capital, kindChoice, kindsOf } from "./layers-section.ts";
 import { tickCount, wholeTicks } from "./scale.ts";
@@ -16,8 +16,10 @@ const PARTS: Readonly<Record<Part, { verb: string; ink: string }>> = {
   computeMs: { verb: "computing", ink: "attention" },
   readMs: { verb: "reading", ink: "read" },
 };
-/** The strongest colour is reached here: single outliers must not make all others pale. */
-const QUANTILE = 0.99;
+/** Colours reach from here to as far from the top: single outliers must not make all others alike. */
+const QUANTILE = 0.01;
+/** Of the longest time, the least that the colours tell apart: noise must not look like more. */
+const LEAST_SPAN = 0.3;
 
 export function heatSection({ recordings }: Report): Section {
   const kinds = kindsOf(recordings);
@@ -49,13 +51,14 @@ export function heatSection({ recordings }: Report): Section {
     panel: (recording) => {
       const sweeps = sweepsOf(recording.sweeps, kind);
       if (sweeps.length === 0) return `No ${kind} sweep was recorded.`;
-      const most = Math.max(...recordings.map((other) => strongest(cellsOf(other, kind, part))));
-      const cells = cellsOf(recording, kind, part);
       const { verb, ink } = PARTS[part];
+      const range = rangeOf(recordings.map((other) => cellsOf(other, kind, part)));
+      if (range === undefined) return `No time went into ${verb} in the ${kind} sweeps.`;
+      const cells = cellsOf(recording, kind, part);
       const numbers = numbersOf(sweeps);
       return {
-        chart: heatChart({ cells, numbers, most, ink, verb, kind }),
-        extra: [key(ink, most)],
+        chart: heatChart({ cells, numbers, range, ink, verb, kind, skipped: recording.skipped?.sweeps }),
+        extra: [key(ink, range)],
         tables: [
           {
             caption: `${verb} in ms, ${kind} sweeps by layers`,
@@ -89,12 +92,23 @@ function cellsOf({ sweeps }: CondensedRecording, kind: RecordedSweep["kind"], pa
   );
 }
 
-function strongest(cells: readonly (readonly number[])[]): number {
-  const sorted = cells
-    .slice(0, -1)
-    .flat()
-    .sort((one, other) => one - other);
-  return sorted[Math.floor((sorted.length - 1) * QUANTILE)] ?? 0;
+interface Range {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** What the colours reach over. The output takes longer than any layer, and has a say only where layers take no time. */
+function rangeOf(recordings: readonly (readonly (readonly number[])[])[]): Range | undefined {
+  const layers = recordings.flatMap((cells) => cells.slice(0, -1)).flat();
+  const times = layers.some((ms) => ms > 0) ? layers : recordings.flat(2);
+  const sorted = times.sort((one, other) => one - other);
+  const quantile = (share: number) => sorted[Math.round((sorted.length - 1) * share)] ?? 0;
+  const [low, high] = [quantile(QUANTILE), quantile(1 - QUANTILE)];
+  const most = high || quantile(1);
+  if (most === 0) return undefined;
+  const missing = Math.max(0, LEAST_SPAN * most - (most - low));
+  const from = Math.max(0, low - missing / 2);
+  return { low: from, high: from + Math.max(most - low, LEAST_SPAN * most) };
 }
 
 /** The number of each sweep, or of the first of a group, from 1. */
@@ -113,13 +127,14 @@ function sweepName(first: number, count: number): string {
 interface Heat {
   readonly cells: readonly (readonly number[])[];
   readonly numbers: readonly number[];
-  readonly most: number;
+  readonly range: Range;
   readonly ink: string;
   readonly verb: string;
   readonly kind: string;
+  readonly skipped?: number | undefined;
 }
 
-function heatChart({ cells, numbers, most, ink, verb, kind }: Heat): Chart {
+function heatChart({ cells, numbers, range, ink, verb, kind, skipped }: Heat): Chart {
   const rows = cells.length;
   const columns = numbers.length;
   const size = columns > 1 ? numbers[1] - numbers[0] : 1;
@@ -133,7 +148,7 @@ function heatChart({ cells, numbers, most, ink, verb, kind }: Heat): Chart {
   });
   return {
     label: `${capital(verb)} of each layer in each ${kind} sweep; up and down for layers, left and right for sweeps`,
-    idle: `${columns} ${size === 1 ? "sweeps" : `groups of up to ${size} sweeps`} × ${rows - 1} layers and the output. Point at a cell, or use the arrow keys.`,
+    idle: `${columns} ${size > 1 ? `groups of up to ${size} sweeps` : columns === 1 ? "sweep" : "sweeps"} × ${rows - 1} layers and the output.${skipped ? ` ${skipped} sweeps half-way through the run were not kept, and are not counted.` : ""} Point at a cell, or use the arrow keys.`,
     height: Math.min(460, Math.max(140, rows * 7 + 54)),
     x: {
       min: edge(0),
@@ -172,14 +187,14 @@ function heatChart({ cells, numbers, most, ink, verb, kind }: Heat): Chart {
     },
     draw: (plot, context) => {
       const steps = ramp(ink);
+      // To whole pixels: else the ground shines through between the cells.
+      const x = [...numbers, end].map((_, column) => Math.round(plot.valToPos(edge(column), "x", true)));
+      const y = [...cells, []].map((_, row) => Math.round(plot.valToPos(row, "y", true)));
       cells.forEach((values, row) => {
         values.forEach((value, column) => {
-          const { left, right, top, bottom } = boxOnCanvas(plot, boxOf({ column, row }));
-          const step = most > 0 ? Math.min(1, value / most) : 0;
+          const step = Math.min(1, Math.max(0, (value - range.low) / (range.high - range.low)));
           context.fillStyle = steps[Math.round(step * (steps.length - 1))];
-          // To whole pixels: else the ground shines through between the cells.
-          const [x, y] = [Math.floor(left), Math.floor(top)];
-          context.fillRect(x, y, Math.ceil(right) - x, Math.ceil(bottom) - y);
+          context.fillRect(x[column], y[row], x[column + 1] - x[column], y[row + 1] - y[row]);
         });
       });
     },
@@ -190,12 +205,12 @@ function rowName(row: number, rows: number): string {
   return row === rows - 1 ? "output" : `${row}`;
 }
 
-function key(ink: string, most: number): HTMLElement {
+function key(ink: string, { low, high }: Range): HTMLElement {
   return el(
     "p",
     { class: "key" },
-    "0 ms",
+    low === 0 ? "0 ms" : `≤ ${formatMs(low)}`,
     el("span", { class: `ramp ${ink}`, "aria-hidden": "true" }),
-    `${formatMs(most)} and more`,
+    `≥ ${formatMs(high)}`,
   );
 }

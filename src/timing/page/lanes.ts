@@ -31,9 +31,10 @@ const MARGIN = 0.14;
 
 export function lanesChart({ rows, fromMs, toMs, xTitle, laneHeight, ...said }: LanesChart): Chart {
   const unit = timeUnit(toMs - fromMs);
-  const blockOf = ({ column, row }: Spot) => rows[row].blocks[column];
+  const blockOf = ({ column, row }: Spot): LaneBlock | undefined => rows[row].blocks[column];
   const boxOf = (spot: Spot): Box => {
-    const { startMs, ms } = blockOf(spot);
+    // A thread may have had nothing to do.
+    const { startMs, ms } = blockOf(spot) ?? { startMs: fromMs, ms: 0 };
     return { left: startMs, right: startMs + ms, top: spot.row + MARGIN, bottom: spot.row + 1 - MARGIN };
   };
   return {
@@ -77,9 +78,11 @@ export function lanesChart({ rows, fromMs, toMs, xTitle, laneHeight, ...said }: 
           if (right < plot.bbox.left || left > plot.bbox.left + plot.bbox.width) return;
           if (!fills.has(ink)) fills.set(ink, fill(context, ink));
           context.fillStyle = fills.get(ink)!;
-          // A gap between neighbours, where there is room for one.
+          // A gap between neighbours, where there is room for one. A short span must be seen; of many short pieces of a
+          // sweep none must look longer than it was.
+          const least = ink === "span" ? devicePixelRatio : 0;
           const gap = right - left > 4 * devicePixelRatio ? devicePixelRatio : 0;
-          context.fillRect(left, top, Math.max(devicePixelRatio * 0.75, right - left - gap), bottom - top);
+          context.fillRect(left, top, Math.max(least, right - left - gap), bottom - top);
           if (sign === undefined || right - left < (9 + 7 * sign.length) * devicePixelRatio) return;
           context.fillStyle = colour(`on-${ink}`);
           context.fillText(sign, (left + right - gap) / 2, (top + bottom) / 2);

@@ -61,15 +61,25 @@ export function levelChart({ levels, limit, reach, per, ...said }: LevelChart): 
     textOf: ({ column }) => levels[column].text,
     draw: (plot, context) => {
       const scale = devicePixelRatio;
-      levels.forEach(({ ink }, column) => {
-        const { left, right, top, bottom } = boxOnCanvas(plot, boxOf(column));
+      const inks = new Set(levels.map(({ ink }) => ink));
+      for (const ink of inks) {
+        // One shape of all: else neighbours that share a pixel show a seam.
+        const area = new Path2D();
+        const edge = new Path2D();
+        levels.forEach((level, column) => {
+          if (level.ink !== ink) return;
+          const { left, right, top, bottom } = boxOnCanvas(plot, boxOf(column));
+          const width = Math.max(scale, right - left);
+          area.rect(left, top, width, bottom - top);
+          edge.rect(left, top - scale, width, 2 * scale);
+        });
         context.globalAlpha = 0.3;
         context.fillStyle = fill(context, ink);
-        context.fillRect(left, top, Math.max(scale, right - left), bottom - top);
+        context.fill(area);
         context.globalAlpha = 1;
         context.fillStyle = colour(ink);
-        context.fillRect(left, top - scale, Math.max(scale, right - left), 2 * scale);
-      });
+        context.fill(edge);
+      }
       if (limit === undefined) return;
       const y = plot.valToPos(limit.value, "y", true);
       context.strokeStyle = colour("ink");

@@ -16,6 +16,7 @@ const { recordings } = report;
 const swept = recordings.some(({ sweeps }) => sweeps.length > 0);
 
 page.classList.toggle("compared", recordings.length > 1);
+page.classList.toggle("unswept", !swept);
 if (swept) addSection(page, report, layersSection(report));
 if (swept) addSection(page, report, heatSection(report));
 if (recordings.some(({ timelines }) => timelines.length > 0))

@@ -12,9 +12,8 @@ export function memorySection({ recordings }: Report): Section {
     panel: ({ memory, peakRssBytes, model, ms }) => {
       if (memory.length === 0)
         return `The peak was ${formatBytes(peakRssBytes)}; its course was not recorded.`;
-      const parts = model
-        ? ` In it: ${formatBytes(model.residentBytes)} of weights and a ring of ${formatBytes(model.ringBytes)}.`
-        : "";
+      const weights = model?.residentBytes ? `${formatBytes(model.residentBytes)} of weights and ` : "";
+      const parts = model ? ` In it: ${weights}a ring of ${formatBytes(model.ringBytes)}.` : "";
       return {
         chart: levelChart({
           label: "Memory of the process over time",

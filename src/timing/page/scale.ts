@@ -7,7 +7,7 @@ export interface Unit {
 }
 
 export function timeUnit(ms: number): Unit {
-  return ms >= 10_000 ? { name: "s", size: 1000 } : { name: "ms", size: 1 };
+  return ms >= 2000 ? { name: "s", size: 1000 } : { name: "ms", size: 1 };
 }
 
 export function byteUnit(bytes: number): Unit {

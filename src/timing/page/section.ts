@@ -8,7 +8,7 @@ import { type LegendEntry, legend } from "./legend.ts";
 export interface Panel {
   readonly chart: Chart;
   readonly legend?: readonly LegendEntry[];
-  /** Further elements between legend and tables. */
+  /** Further elements below the legend. */
   readonly extra?: readonly HTMLElement[];
   readonly tables: readonly DataTable[];
 }
@@ -43,9 +43,9 @@ export function addSection(page: HTMLElement, { labels, recordings }: Report, se
         host.append(el("p", { class: "note" }, panel));
         return [];
       }
-      const end = mountChart(host, labels[index] ? named(panel.chart, labels[index]) : panel.chart);
-      if (panel.legend) host.append(legend(panel.legend));
-      host.append(...(panel.extra ?? []), ...panel.tables.map(dataTable));
+      const below = [...(panel.legend ? [legend(panel.legend)] : []), ...(panel.extra ?? [])];
+      const end = mountChart(host, labels[index] ? named(panel.chart, labels[index]) : panel.chart, below);
+      host.append(...panel.tables.map(dataTable));
       return [end];
     });
   };

@@ -13,6 +13,7 @@ export type Ink =
   | "dequantize"
   | "encode"
   | "write"
+  | "prefill"
   | "span";
 
 const PATTERNS: Readonly<Record<Ink, "plain" | "rising" | "upright" | "level" | "crossed">> = {
@@ -25,13 +26,17 @@ const PATTERNS: Readonly<Record<Ink, "plain" | "rising" | "upright" | "level" | 
   dequantize: "plain",
   encode: "upright",
   write: "rising",
+  prefill: "rising",
   span: "plain",
 };
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const repaints = new Set<() => void>();
+/** Looked up once: asking for a style makes the browser lay out the page. */
+const colours = new Map<string, string>();
 
 dark.addEventListener("change", () => {
+  colours.clear();
   for (const repaint of repaints) repaint();
 });
 
@@ -43,7 +48,11 @@ export function onColours(repaint: () => void): () => void {
 
 /** A colour of the style sheet: `ink`, `muted`, `grid`, … */
 export function colour(name: string): string {
-  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  const known = colours.get(name);
+  if (known !== undefined) return known;
+  const found = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  colours.set(name, found);
+  return found;
 }
 
 /** What to fill shapes of a kind with. */

@@ -1,6 +1,7 @@
 /** One sweep in detail: threads as lanes, so that overlap, or the lack of it, is to be seen. */
 import { formatBytes } from "../../format-bytes.ts";
 import type { CondensedRecording, NumberedTimeline } from "../condense.ts";
+import { joinEvents } from "../lane-events.ts";
 import { overlapOf } from "../overlap.ts";
 import type { LaneEvent } from "../recording.ts";
 import { formatMs, formatShare } from "../units.ts";
@@ -51,7 +52,8 @@ export function timelineSection({ recordings }: Report): Section {
       const title = titleOf(recording, timeline);
       const events = lanes.flatMap((lane) => lane.events);
       const begin = Math.min(0, ...events.map((event) => event.startMs - startMs));
-      const end = Math.max(ms, ...events.map((event) => event.startMs + event.ms - startMs));
+      // Two recordings on one scale.
+      const end = Math.max(...recordings.flatMap((other) => lengthOf(other, chosen)), ms);
       const layers = recording.model?.layers ?? Number.POSITIVE_INFINITY;
       const { readMs, computeMs, bothMs } = overlapOf(timeline);
       return {
@@ -63,7 +65,7 @@ export function timelineSection({ recordings }: Report): Section {
               : `${capital(title)}, ${formatMs(ms)}: reading ${formatMs(readMs)}, computing ${formatMs(computeMs)}, both at once ${formatMs(bothMs)}: ${formatShare(computeMs > 0 ? bothMs / computeMs : 0)} of the computing is hidden behind reads.`,
           rows: lanes.map(({ thread, events }) => ({
             name: thread,
-            blocks: events.map((event) => ({
+            blocks: joinEvents(events).map((event) => ({
               ink: event.kind,
               startMs: event.startMs - startMs,
               ms: event.ms,
@@ -104,6 +106,16 @@ export function timelineSection({ recordings }: Report): Section {
       };
     },
   };
+}
+
+/** From the beginning of a sweep to the end of all that was recorded of it. */
+function lengthOf(recording: CondensedRecording, key: string): number[] {
+  return recording.timelines
+    .filter((timeline) => keyOf(recording, timeline) === key)
+    .flatMap(({ lanes, startMs, ms }) => [
+      ms,
+      ...lanes.flatMap(({ events }) => events.map((event) => event.startMs + event.ms - startMs)),
+    ]);
 }
 
 /** The same for the same sweep of two recordings; the last ones belong together too. */

@@ -1,6 +1,6 @@
 /** Unpacking: what was done for each file of the unpacked model. */
 import { formatBytes } from "../../format-bytes.ts";
-import type { RecordedFile } from "../recording.ts";
+import type { RecordedFile, RecordedUnpack } from "../recording.ts";
 import { formatMs } from "../units.ts";
 import { type Bar, barChart, reachOf } from "./bars.ts";
 import { tickCount, wholeTicks } from "./scale.ts";
@@ -20,7 +20,7 @@ export function unpackSection({ recordings }: Report): Section {
       return {
         chart: barChart({
           label: "Unpacking, stages of each file",
-          idle: `${files.length} files, ${formatBytes(sum((file) => file.stored))}: reading ${formatMs(sum((file) => file.readMs))}, dequantizing ${formatMs(sum((file) => file.dequantizeMs))}, encoding ${formatMs(sum((file) => file.encodeMs))}, writing ${formatMs(sum((file) => file.writeMs))}.`,
+          idle: `${files.length} files, ${formatBytes(sum((file) => file.stored))}: reading ${formatMs(sum((file) => file.readMs))}, dequantizing ${formatMs(sum((file) => file.dequantizeMs))}, encoding ${formatMs(sum((file) => file.encodeMs))}, writing ${formatMs(sum((file) => file.writeMs))}${restText(unpack)}.`,
           bars: files.map(barOf),
           first: 1,
           xTitle: "file, in the order of writing",
@@ -94,6 +94,12 @@ function barOf({ readMs, dequantizeMs, encodeMs, writeMs }: RecordedFile): Bar {
       { ink: "write", ms: writeMs },
     ],
   };
+}
+
+/** What was done before the first file and after the last. */
+function restText({ prepareMs, finishMs }: Partial<RecordedUnpack> = {}): string {
+  const before = prepareMs === undefined ? "" : `; preparing before them ${formatMs(prepareMs)}`;
+  return finishMs === undefined ? before : `${before}; finishing after them ${formatMs(finishMs)}`;
 }
 
 function fileText({ name, stored, ms, readMs, dequantizeMs, encodeMs, writeMs }: RecordedFile): string {
