@@ -43,13 +43,13 @@ export function escapeText(text: string): string {
 
 /**
  * JSON for the inside of a script element: it cannot end the element, nor open a comment in it, and reads back as it
- * was. U+2028 and U+2029 end a line in older scripts.
+ * was. U+2028 and U+2029 end a line in older scripts; overrides of writing direction mislead who reads the file.
  */
 export function scriptJson(value: unknown): Html {
   const json = JSON.stringify(value);
   return new Html(
     json.replace(
-      /[<>&\u2028\u2029]/g,
+      /[<>&\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
       (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
     ),
   );

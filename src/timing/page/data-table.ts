@@ -38,6 +38,6 @@ export function dataTable({ caption, columns, rows }: DataTable): HTMLElement {
 
 function cellOf(cell: Cell, { places = 2 }: Column, index: number): HTMLElement {
   const content =
-    typeof cell === "number" ? el("data", { value: cell }, cell.toFixed(places)) : (cell ?? "–");
+    typeof cell === "number" ? el("data", { value: cell }, cell.toFixed(places)) : el("bdi", {}, cell ?? "–");
   return index === 0 ? el("th", { scope: "row" }, content) : el("td", {}, content);
 }
