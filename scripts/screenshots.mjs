@@ -23,7 +23,7 @@ const MOST_BYTES = 300_000;
 /** @typedef {{ name: string, pages: number, width: number, height?: number, dark?: boolean, part?: string, keys?: string[] }} Shot */
 /** @type {Shot[]} */
 const shots = [
-  { name: "report", pages: 1, width: 940, height: 440 },
+  { name: "report", pages: 1, width: 1200, part: ".verdict" },
   {
     name: "report-sweeps",
     pages: 1,
@@ -34,7 +34,7 @@ const shots = [
   {
     name: "report-timeline",
     pages: 1,
-    width: 800,
+    width: 680,
     part: "#timeline",
     keys: ["+", "+", "+", "ArrowDown", "ArrowRight"],
   },
@@ -46,7 +46,7 @@ const shots = [
     part: "#disk",
     keys: ["PageDown", "PageDown"],
   },
-  { name: "report-compared", pages: 2, width: 1100, part: "#layers" },
+  { name: "report-compared", pages: 2, width: 1100, part: "#layers .pair" },
 ];
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-screenshots-"));
