@@ -89,7 +89,7 @@ function recordRuns() {
     "--out",
     model,
     "--type",
-    "Q8_0",
+    "q8_0",
     "--vocabulary",
     "8000",
     ...shape,
