@@ -1,10 +1,11 @@
 // @ts-check
-/** The build: TypeScript by tsc, the kernels by AssemblyScript. Both go to dist/. */
+/** The build: TypeScript by tsc, the kernels by AssemblyScript, the page of reports by Vite. All go to dist/. */
 import { spawnSync } from "node:child_process";
 import { chmodSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { buildPage } from "./build-page.mjs";
 
 const root = dirname(import.meta.dirname);
 const require = createRequire(import.meta.url);
@@ -36,3 +37,4 @@ function compileKernels(entry, out, features) {
 
 compileKernels("index.as.ts", "kernels.wasm", "simd,threads");
 compileKernels("relaxed.as.ts", "relaxed.wasm", "simd,threads,relaxed-simd");
+await buildPage();

@@ -1,0 +1,39 @@
+/** The figures of a recording that a report begins with. */
+
+import { type CondensedRecording, countOf, stagesOf, sumSweeps, sweepsOf } from "./condense.ts";
+import type { RecordedSweep } from "./recording.ts";
+import { perSecond } from "./statistics.ts";
+
+/** All sweeps of a kind. */
+export interface Speed {
+  readonly sweeps: number;
+  readonly tokens: number;
+  readonly ms: number;
+  readonly tokensPerSecond: number;
+  /** Bytes read from disk, of all sweeps, and per second of them. */
+  readonly bytes: number;
+  readonly bytesPerSecond: number;
+  /** Of all sweeps: waiting for bytes, and arithmetic. */
+  readonly waitMs: number;
+  readonly computeMs: number;
+}
+
+/** Undefined where there was no sweep of the kind. */
+export function speedOf({ sweeps }: CondensedRecording, kind: RecordedSweep["kind"]): Speed | undefined {
+  const chosen = sweepsOf(sweeps, kind);
+  if (chosen.length === 0) return undefined;
+  const sum = sumSweeps(chosen);
+  const total = (part: "bytes" | "waitMs" | "computeMs") =>
+    stagesOf(sum).reduce((all, stage) => all + stage[part], 0);
+  const bytes = total("bytes");
+  return {
+    sweeps: countOf(chosen),
+    tokens: sum.rows,
+    ms: sum.ms,
+    tokensPerSecond: perSecond(sum.rows, sum.ms),
+    bytes,
+    bytesPerSecond: perSecond(bytes, sum.ms),
+    waitMs: total("waitMs"),
+    computeMs: total("computeMs"),
+  };
+}

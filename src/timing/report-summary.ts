@@ -1,0 +1,135 @@
+/** What a report says of a recording before its charts: key figures, and model, machine and speed as a table. */
+import { formatBytes } from "../format-bytes.ts";
+import type { CondensedRecording } from "./condense.ts";
+import { speedOf } from "./facts.ts";
+import { formatMs, formatShare, threeDigits } from "./units.ts";
+
+export interface KeyFigure {
+  readonly name: string;
+  readonly value: string;
+  readonly unit: string;
+  /** The number itself. */
+  readonly raw: number;
+  readonly note?: string;
+}
+
+export interface SummaryRow {
+  readonly name: string;
+  readonly text: string;
+  /** The number itself, where it is one. */
+  readonly raw?: number;
+}
+
+/** What the recordings are called: nothing where there is but one, else a letter and what tells them apart. */
+export function reportLabels(recordings: readonly CondensedRecording[]): string[] {
+  if (recordings.length < 2) return recordings.map(() => "");
+  const traits = [
+    (recording: CondensedRecording) => recording.model?.name,
+    ({ model }: CondensedRecording) => model?.dtype,
+    ({ model }: CondensedRecording) => model && `${formatBytes(model.residentBytes)} resident`,
+    ({ model }: CondensedRecording) => model && `${model.threads} threads`,
+    (recording: CondensedRecording) => recording.command,
+  ];
+  const telling = traits.find((trait) => new Set(recordings.map(trait)).size === recordings.length);
+  return recordings.map((recording, index) => {
+    const trait = telling?.(recording);
+    const letter = String.fromCharCode(65 + index);
+    return trait === undefined ? letter : `${letter} (${trait})`;
+  });
+}
+
+export function keyFigures(recording: CondensedRecording): KeyFigure[] {
+  const { machine, peakRssBytes, unpack } = recording;
+  const decode = speedOf(recording, "decode");
+  const prefill = speedOf(recording, "prefill");
+  const figures: KeyFigure[] = [];
+  if (decode !== undefined)
+    figures.push({
+      name: "Generation",
+      value: threeDigits(decode.tokensPerSecond),
+      unit: "tokens/s",
+      raw: decode.tokensPerSecond,
+      note: `${decode.tokens} tokens, ${formatMs(decode.ms / decode.sweeps)} each`,
+    });
+  if (prefill !== undefined)
+    figures.push({
+      name: "Prompt",
+      value: threeDigits(prefill.tokensPerSecond),
+      unit: "tokens/s",
+      raw: prefill.tokensPerSecond,
+      note: `${prefill.tokens} tokens in ${formatMs(prefill.ms)}`,
+    });
+  const streaming = decode ?? prefill;
+  if (streaming !== undefined) {
+    const [value, unit] = formatBytes(streaming.bytesPerSecond).split(" ");
+    const share = machine.disk === undefined ? undefined : streaming.bytesPerSecond / machine.disk;
+    figures.push({
+      name: "Read from disk",
+      value,
+      unit: `${unit}/s`,
+      raw: streaming.bytesPerSecond,
+      note:
+        share === undefined
+          ? "the disk’s own speed was not measured"
+          : `${formatShare(share)} of ${formatBytes(machine.disk!)}/s that were measured`,
+    });
+  } else if (unpack !== undefined && unpack.files.length > 0) {
+    const ms = unpack.files.reduce((sum, file) => sum + file.ms, 0);
+    figures.push({
+      name: "Unpacking",
+      value: threeDigits(ms / 1000),
+      unit: "s",
+      raw: ms / 1000,
+      note: `${unpack.files.length} files`,
+    });
+  }
+  const [value, unit] = formatBytes(peakRssBytes).split(" ");
+  return [
+    ...figures,
+    {
+      name: "Peak memory",
+      value,
+      unit,
+      raw: peakRssBytes,
+      note: `of the machine’s ${formatBytes(machine.memoryBytes)}`,
+    },
+  ];
+}
+
+export function summaryRows(recording: CondensedRecording): SummaryRow[] {
+  const { model, machine, peakRssBytes, ms } = recording;
+  const bytes = (name: string, raw: number | undefined, per = "") =>
+    raw === undefined ? [] : [{ name, text: `${formatBytes(raw)}${per}`, raw }];
+  const number = (name: string, raw: number | undefined, unit = "") =>
+    raw === undefined ? [] : [{ name, text: `${threeDigits(raw)}${unit}`, raw }];
+  const decode = speedOf(recording, "decode");
+  const prefill = speedOf(recording, "prefill");
+  return [
+    ...(model
+      ? [
+          { name: "Model", text: model.name },
+          { name: "Architecture", text: `${model.architecture}, ${model.layers} layers` },
+          { name: "dtype", text: model.dtype },
+          { name: "Unpacked model", text: model.cache },
+          ...bytes("Weights read for a token", model.streamedBytes),
+          ...bytes("Weights kept in memory", model.residentBytes),
+          ...bytes("Ring", model.ringBytes),
+          { name: "Reads", text: model.direct ? "past the page cache" : "through the page cache" },
+          { name: "KV cache", text: `${model.kvType}, up to ${model.contextLength} tokens` },
+          { name: "Compute threads", text: `${model.threads}`, raw: model.threads },
+        ]
+      : []),
+    ...number("Prompt", prefill?.tokensPerSecond, " tokens/s"),
+    ...number("Generation", decode?.tokensPerSecond, " tokens/s"),
+    ...bytes("Read from disk, generating", decode?.bytesPerSecond, "/s"),
+    ...bytes("Disk, as measured", machine.disk, "/s"),
+    ...bytes("Weights through the arithmetic, as measured", machine.arithmetic, "/s"),
+    ...bytes("Peak memory", peakRssBytes),
+    { name: "From beginning to end", text: formatMs(ms), raw: ms },
+    { name: "Processor", text: `${machine.cpu}, ${machine.processors} threads` },
+    ...bytes("Memory of the machine", machine.memoryBytes),
+    { name: "System", text: `${machine.platform}, Node.js ${machine.node}` },
+    { name: "sluice", text: recording.sluice },
+    { name: "Began", text: recording.began },
+  ];
+}
