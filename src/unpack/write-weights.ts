@@ -47,8 +47,7 @@ export async function writeWeights(
   const start = performance.now();
   const path = join(folder, planned.name);
   const maker = new ChunkMaker(gguf, planned.tensors);
-  const longest = Math.max(...planned.chunks.map((chunk) => chunk.bytes));
-  const writer = await BackgroundWriter.create(path + PARTIAL, longest);
+  const writer = await BackgroundWriter.create(path + PARTIAL);
   try {
     const { chunks, sealMs } = await writeChunks(writer, maker, planned, options);
     await writer.finish();
@@ -87,25 +86,26 @@ async function writeChunks(
   { chunks, compressible }: PlannedFile,
   { compress, signal, onBytes }: WriteOptions,
 ): Promise<{ chunks: StoredChunk[]; sealMs: number }> {
-  let scratch: Uint8Array | undefined;
+  const longest = Math.max(...chunks.map((chunk) => chunk.bytes));
+  // One is written while the other is filled.
+  const buffers = [new Uint8Array(longest), new Uint8Array(longest)];
+  const scratch = compress && compressible ? new Uint8Array(longest) : undefined;
   const stored: StoredChunk[] = [];
   let offset = 0;
   let made = 0;
   /** Compressing and checksums: of chunks, which may hold parts of several tensors. */
   let sealMs = 0;
-  for (const chunk of chunks) {
+  for (const [index, chunk] of chunks.entries()) {
     throwIfAborted(signal);
-    const buffer = await writer.take();
-    const bytes = buffer.subarray(0, chunk.bytes);
-    maker.fill(chunk, bytes);
+    const buffer = buffers[index % 2].subarray(0, chunk.bytes);
+    maker.fill(chunk, buffer);
     const start = performance.now();
-    if (compress && compressible) scratch ??= new Uint8Array(buffer.length);
-    const length = scratch ? compressInPlace(bytes, scratch) : chunk.bytes;
-    const storedBytes = alignUp(length);
-    stored.push({ offset, stored: length, crc32: crc32(bytes.subarray(0, storedBytes)) });
+    const length = scratch ? compressInPlace(buffer, scratch) : chunk.bytes;
+    const bytes = buffer.subarray(0, alignUp(length));
+    stored.push({ offset, stored: length, crc32: crc32(bytes) });
     sealMs += performance.now() - start;
-    writer.append(buffer, storedBytes);
-    offset += storedBytes;
+    await writer.append(bytes);
+    offset += bytes.length;
     made += chunk.bytes;
     onBytes(made);
   }
