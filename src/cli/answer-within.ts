@@ -78,8 +78,10 @@ export async function answerWithin(
   }
   const rest = utf8.end();
   if (rest !== "") onToken({ id: ids[ids.length - 1], text: rest });
+  const { stop, stopText } = said[said.length - 1];
   return {
-    stop: said[said.length - 1].stop,
+    stop,
+    ...(stopText !== undefined && { stopText }),
     ids,
     text: held ? said.map((part) => part.text).join("") : text + rest,
     reused: said[0].reused,

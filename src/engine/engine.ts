@@ -237,7 +237,8 @@ export class Engine {
       this.#control.postJob(this.#sweeps, { rows: rows.length, asked, lens: lens ? this.#lens : 0 });
       await this.#workers.done();
       const logits = this.#takeLogits(asked);
-      const lanes = this.#lanes.take(this.#sweeps);
+      const observer = kind === undefined ? undefined : this.observer;
+      const lanes = observer ? this.#lanes.take(this.#sweeps) : this.#lanes.drop(this.#sweeps);
       const { stages, began, ended } = this.#times.take(this.#sweeps++);
       const end = performance.now();
       const timing = {
@@ -250,7 +251,7 @@ export class Engine {
         // Clocks of threads agree to some microseconds only.
         handoverMs: Math.max(0, began - filled + end - ended),
       };
-      if (kind !== undefined) this.observer?.sweep(kind, timing, lanes);
+      if (lanes) observer?.sweep(kind!, timing, lanes);
       return {
         logits,
         ...(lens && { lens: lensResult(model, this.threads, asked, this.#arena.memory.buffer, this.#lens) }),

@@ -56,6 +56,11 @@ export class Lanes {
       }));
   }
 
+  /** The same where nobody wants to know. */
+  drop(sweep: number): void {
+    for (const lists of this.#lists) lists[sweep % 2].clear();
+  }
+
   reset(): void {
     for (const lists of this.#lists) for (const list of lists) list.clear();
   }

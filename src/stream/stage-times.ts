@@ -55,9 +55,15 @@ export class StageTimes {
   take(sweep: number): SweepTimes {
     const stages = Array.from({ length: this.#stages }, (_, stage) => {
       const at = this.#at(sweep, stage);
-      const [bytes, readMs, waitMs, first, second] = this.#values.subarray(at, at + FIELDS);
+      const [first, second] = [this.#values[at + FIRST_HALF], this.#values[at + SECOND_HALF]];
       const halves = stage < this.#stages - 1 && { attentionMs: first, feedForwardMs: second };
-      return { bytes, readMs, waitMs, computeMs: first + second, ...halves };
+      return {
+        bytes: this.#values[at + BYTES],
+        readMs: this.#values[at + READ],
+        waitMs: this.#values[at + WAIT],
+        computeMs: first + second,
+        ...halves,
+      };
     });
     const start = this.#at(sweep, 0);
     const marks = this.#at(sweep, this.#stages);

@@ -1,9 +1,9 @@
 """Runs a command on a pseudo terminal, as a user would.
 
 Argument: JSON {"argv": [...], "steps": [{"wait": text, "send": text, "size": [rows, columns]}, ...], "timeout": seconds,
-"hangup": bool, "signal": number, "size": [rows, columns]}.
-Each step waits until its text was printed since the last step (leaving out what moves the cursor, and status lines),
-gives the window another size where it has one, then types; after the last one, `hangup` closes the
+"hangup": bool, "signal": number, "size": [rows, columns], "raw": bool}.
+Each step waits until its text was printed since the last step (unless raw, leaving out what moves the cursor, and status
+lines), gives the window another size where it has one, then types; after the last one, `hangup` closes the
 terminal, or `signal` is sent. Prints JSON {"output", "text", "code", "missed", "cooked"}; "text" is
 what steps look at; "cooked" tells whether the terminal
 was left as one that edits lines and echoes; the code of a process that a signal ended is minus its number.
@@ -25,6 +25,8 @@ resize(job.get("size", [24, 80]))
 
 def plain():
     """What was printed as text: no status lines (between save and restore cursor), no control sequences."""
+    if job.get("raw"):
+        return output
     whole = re.sub(rb"(\x1bD\x1b\[A)?\x1b7(?:(?!\x1b8).)*(\x1b8|$)", b"", output, flags=re.S)
     return re.sub(rb"\x1b(\[[\d;?]*([A-Za-z]|$)|[78D]|$)", b"", whole)
 

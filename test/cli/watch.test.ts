@@ -88,7 +88,7 @@ describe.runIf(python)("watch, on a terminal", () => {
     const job = {
       argv: [process.execPath, MAIN, "watch", ...argv],
       steps: steps.map(({ send = "", ...step }) => ({ ...step, send })),
-      ...{ size, signal, timeout: 40 },
+      ...{ size, signal, timeout: 40, raw: true },
     };
     const script = fileURLToPath(new URL("./terminal.py", import.meta.url));
     const json = execFileSync("python3", [script, JSON.stringify(job)], {
