@@ -21,6 +21,7 @@ import { formatDuration } from "./progress-bars.ts";
 import { type PromptFlags, promptSource, readPrompt } from "./prompt-source.ts";
 import { addPromptOptions } from "./run.ts";
 import { addTemplateOptions, type TemplateFlags } from "./template-options.ts";
+import { addTimingsOption } from "./timings-file.ts";
 import { verdictLines } from "./verdict-view.ts";
 import type { WatchSubject } from "./watch-state.ts";
 import { paceTexts } from "./watch-text.ts";
@@ -52,7 +53,7 @@ export function watchCommand(): Command {
     "--verbose",
     "print times at the end: load, prefill, decode, and by layer",
   );
-  addTemplateOptions(command).addHelpText("after", KEYS);
+  addTimingsOption(addTemplateOptions(command)).addHelpText("after", KEYS);
   return addUnpackOptions(addEngineOptions(command)).action(
     (argument: string | undefined, flags: WatchFlags) => watch(argument, flags, command),
   );

@@ -14,6 +14,7 @@ import { set } from "./set.ts";
 import { stats } from "./stats.ts";
 import { system } from "./system.ts";
 import { think } from "./think.ts";
+import { timings } from "./timings.ts";
 import { tokens } from "./tokens.ts";
 import { undo } from "./undo.ts";
 
@@ -29,10 +30,11 @@ export const CHAT_COMMANDS: readonly ChatCommand[] = [
   save,
   load,
   list,
-  // Of answers, the model, and what it cost: /timings.
+  // Of answers, the model, and what it cost.
   set,
   think,
   stats,
+  timings,
   tokens,
   model,
   helpCommand(() => CHAT_COMMANDS),
