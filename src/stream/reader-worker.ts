@@ -1,5 +1,5 @@
 /** The reader thread: brings chunks into memory in the order of the plan, sweep after sweep. */
-import { closeSync, readSync } from "node:fs";
+import { closeSync, readSync, readvSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
 import { SluiceError } from "../errors.ts";
 import { decompressChunk } from "../store/compression.ts";
@@ -28,6 +28,15 @@ export interface ReaderData {
   readonly stages: number;
   /** `performance.timeOrigin` of the main thread. */
   readonly origin: number;
+}
+
+/** Chunks that one read brings at most: a quarter of the ring. */
+const BATCH = 4;
+
+/** A chunk, and where in the ring it is to be. */
+interface Arrival {
+  readonly chunk: ChunkRead;
+  readonly target: Uint8Array;
 }
 
 const { plan, ring, residence, direct, ...data } = workerData as ReaderData;
@@ -63,23 +72,50 @@ function readSweeps(files: readonly number[]): never {
   const passed = new Float64Array(plan.chunks.length).fill(-1);
   let number = 0;
   let streamed = 0;
-  const bring = (sweep: number, index: number) => {
+  /** Bring the chunk `index` and, with the same read, some of those behind it. @returns how many */
+  const bring = (sweep: number, index: number, end: number): number => {
     if (control.stopped) throw new Stopped();
-    if (!isInPlace(index, passed)) {
+    if (isInPlace(index, passed)) {
+      control.produce();
+      number++;
+      return 1;
+    }
+    const batch: Arrival[] = [];
+    do {
       const slot = streamed % ring.slots;
       if (streamed++ >= ring.slots) control.waitForConsumed(lastInSlot[slot]);
-      lastInSlot[slot] = number;
-      passed[index] = number;
-      load(sweep, plan.chunks[index], slotOffset(ring, slot), files, lane);
-    }
-    control.produce();
-    number++;
+      const chunk = plan.chunks[index + batch.length];
+      const start = slotOffset(ring, slot);
+      lastInSlot[slot] = number + batch.length;
+      passed[index + batch.length] = number + batch.length;
+      batch.push({ chunk, target: slots.subarray(start, start + chunk.bytes) });
+    } while (
+      batch.length < BATCH &&
+      index + batch.length < end &&
+      followsInFile(index + batch.length) &&
+      !isInPlace(index + batch.length, passed)
+    );
+    load(sweep, batch, files, lane);
+    number += batch.length;
+    for (const _ of batch) control.produce();
+    return batch.length;
   };
   for (let sweep = 0; ; sweep++) {
-    for (let index = 0; index < plan.layerChunks; index++) bring(sweep, index);
-    if (control.waitForJob(sweep).asked > 0)
-      for (let index = plan.layerChunks; index < plan.chunks.length; index++) bring(sweep, index);
+    for (let index = 0; index < plan.layerChunks; ) index += bring(sweep, index, plan.layerChunks);
+    const end = control.waitForJob(sweep).asked > 0 ? plan.chunks.length : plan.layerChunks;
+    for (let index = plan.layerChunks; index < end; ) index += bring(sweep, index, end);
   }
+}
+
+/** Whether a chunk lies right behind the one before it, and both are stored as they are. */
+function followsInFile(index: number): boolean {
+  const [before, chunk] = [plan.chunks[index - 1], plan.chunks[index]];
+  return (
+    before.file === chunk.file &&
+    before.offset + before.bytes === chunk.offset &&
+    before.stored === before.bytes &&
+    chunk.stored === chunk.bytes
+  );
 }
 
 /** Whether a chunk is where it stays: all threads have taken their shares as it passed through the ring. */
@@ -93,28 +129,41 @@ function isInPlace(index: number, passed: Float64Array): boolean {
   return true;
 }
 
-function load(
-  sweep: number,
-  chunk: ChunkRead,
-  start: number,
-  files: readonly number[],
-  lane: ReaderLane,
-): void {
-  const begun = clock();
-  const target = slots.subarray(start, start + chunk.bytes);
-  if (chunk.stored < chunk.bytes) {
-    readFully(chunk, arrivals.subarray(0, alignUp(chunk.stored)), files);
-    decompressChunk(arrivals.subarray(0, chunk.stored), target);
-  } else readFully(chunk, target, files);
-  const end = clock();
-  times.addRead(sweep, chunk.stage, chunk.stored, end - begun);
-  lane.read(sweep, chunk.stage, begun, end, chunk.stored);
+function load(sweep: number, batch: readonly Arrival[], files: readonly number[], lane: ReaderLane): void {
+  let begun = clock();
+  const [{ chunk: first, target }] = batch;
+  if (first.stored < first.bytes) {
+    readFully(first, arrivals.subarray(0, alignUp(first.stored)), files);
+    decompressChunk(arrivals.subarray(0, first.stored), target);
+  } else if (batch.length === 1) readFully(first, target, files);
+  else readBatch(batch, files);
+  // Each chunk has its share of the time.
+  const each = (clock() - begun) / batch.reduce((sum, { chunk }) => sum + chunk.stored, 0);
+  for (const { chunk } of batch) {
+    const ms = each * chunk.stored;
+    times.addRead(sweep, chunk.stage, chunk.stored, ms);
+    lane.read(sweep, chunk.stage, begun, begun + ms, chunk.stored);
+    begun += ms;
+  }
+}
+
+/** Chunks that follow each other in a file, with one call: a disk is faster with more to do at a time. */
+function readBatch(batch: readonly Arrival[], files: readonly number[]): void {
+  const [{ chunk: first }] = batch;
+  const targets = batch.map(({ target }) => target);
+  let got = attempt(plan.paths[first.file], () => readvSync(files[first.file], targets, first.offset));
+  for (const { chunk, target } of batch) {
+    // What did not come whole comes again; a file that ends too early is found out there.
+    if (got < target.length) readFully(chunk, target, files);
+    got -= target.length;
+  }
 }
 
 function readFully(chunk: ChunkRead, target: Uint8Array, files: readonly number[]): void {
   const path = plan.paths[chunk.file];
   for (let done = 0; done < target.length; ) {
-    const got = tryRead(files[chunk.file], path, target.subarray(done), chunk.offset + done);
+    const rest = target.subarray(done);
+    const got = attempt(path, () => readSync(files[chunk.file], rest, 0, rest.length, chunk.offset + done));
     if (got === 0)
       throw new SluiceError("bad-cache", `${path} ends at byte ${chunk.offset + done}: it is truncated`, {
         next: "Unpack the model again with --force.",
@@ -123,9 +172,9 @@ function readFully(chunk: ChunkRead, target: Uint8Array, files: readonly number[
   }
 }
 
-function tryRead(file: number, path: string, target: Uint8Array, offset: number): number {
+function attempt(path: string, read: () => number): number {
   try {
-    return readSync(file, target, 0, target.length, offset);
+    return read();
   } catch (error) {
     throw new SluiceError("io", `cannot read ${path}: ${reasonOf(error)}`, {
       next: "Check the disk that it is on, and the unpacked model with `sluice cache verify`.",

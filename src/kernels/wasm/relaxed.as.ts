@@ -3,8 +3,9 @@
  * signed bytes (VNNI): faster by half than 16 bits, and less exact. A module of its own, for engines without relaxed
  * SIMD cannot compile it. See `Int8Kernels`.
  */
-import { anyHalvesToFloats } from "./half.as";
+import { anyHalvesToFloats, positiveHalvesToFloats } from "./half.as";
 import { BLOCK, largestOfBlock, Q8_BLOCK_BYTES, Q8_QUADS_BYTES, ROW_BLOCK } from "./layout.as";
+import { hasPositiveScales } from "./matmul-q8.as";
 
 const LIMIT: f32 = 127;
 
@@ -80,11 +81,14 @@ export function matmulQ8(
     const end = min(first + ROW_BLOCK, rows);
     for (let panel = 0; panel < count; panel += 2) {
       const w = panels + <usize>panel * panelBytes;
+      const pair = panel + 1 < count;
+      const positive = pair && hasPositiveScales(w, 2 * panelBytes);
       for (let row = first; row < end; row += 4) {
         const block = <usize>row * blocks * 4;
         const to = y + <usize>panel * 16 + <usize>row * yBytes;
         const from = q + <usize>row * <usize>columns;
-        if (panel + 1 < count) twoPanelsFourRows(w, panelBytes, from, scales + block, sums + block, to, yBytes);
+        if (positive) twoPanelsFourRows(false, w, panelBytes, from, scales + block, sums + block, to, yBytes);
+        else if (pair) twoPanelsFourRows(true, w, panelBytes, from, scales + block, sums + block, to, yBytes);
         else onePanelFourRows(w, panelBytes, from, scales + block, sums + block, to, yBytes);
       }
     }
@@ -110,7 +114,10 @@ function scaled(sum: v128, products: v128, scale: v128, rowScale: v128): v128 {
   return f32x4.add(sum, f32x4.mul(f32x4.convert_i32x4_s(products), f32x4.mul(scale, rowScale)));
 }
 
+// @ts-expect-error: decorators of AssemblyScript
+@inline
 function twoPanelsFourRows(
+  anyScales: bool,
   w: usize,
   panelBytes: usize,
   q: usize,
@@ -152,8 +159,10 @@ function twoPanelsFourRows(
       a3 = dot(a3, x, a);
       b3 = dot(b3, x, b);
     }
-    const aScale = anyHalvesToFloats(v128.load64_zero(w));
-    const bScale = anyHalvesToFloats(v128.load64_zero(w + panelBytes));
+    const aHalves = v128.load64_zero(w);
+    const bHalves = v128.load64_zero(w + panelBytes);
+    const aScale = anyScales ? anyHalvesToFloats(aHalves) : positiveHalvesToFloats(aHalves);
+    const bScale = anyScales ? anyHalvesToFloats(bHalves) : positiveHalvesToFloats(bHalves);
     let rowScale = v128.load32_splat(scales);
     y0 = scaled(y0, a0, aScale, rowScale);
     z0 = scaled(z0, b0, bScale, rowScale);
