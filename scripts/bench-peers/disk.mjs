@@ -1,8 +1,11 @@
 // @ts-check
 /** The disk alone, reading what a sweep reads as the reader thread reads it: node disk.mjs DIST FOLDER SWEEPS */
-import { closeSync, readSync } from "node:fs";
+import { closeSync, readvSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+
+/** As in src/stream/reader-worker.ts. */
+const BATCH = 4;
 
 const [dist, folder, sweeps] = process.argv.slice(2);
 /** @param {string} path */
@@ -21,9 +24,22 @@ const decodeMs = [];
 let slot = 0;
 for (let sweep = 0; sweep < Number(sweeps); sweep++) {
   const start = performance.now();
-  for (const { file, offset, stored } of plan.chunks) {
-    const bytes = Math.ceil(stored / 4096) * 4096;
-    readSync(files[file], slots, slotOffset(ring, slot++ % ring.slots), bytes, offset);
+  for (let index = 0; index < plan.chunks.length; ) {
+    const { file, offset } = plan.chunks[index];
+    const targets = [];
+    let end = offset;
+    do {
+      const at = slotOffset(ring, slot++ % ring.slots);
+      const bytes = Math.ceil(plan.chunks[index].stored / 4096) * 4096;
+      targets.push(slots.subarray(at, at + bytes));
+      end += bytes;
+      index++;
+    } while (
+      targets.length < BATCH &&
+      plan.chunks[index]?.file === file &&
+      plan.chunks[index].offset === end
+    );
+    readvSync(files[file], targets, offset);
   }
   decodeMs.push(performance.now() - start);
 }

@@ -21,7 +21,8 @@ it("/timings writes what was recorded so far, and says where it cannot", async (
     env: { SLUICE_CACHE_DIR: folder },
     input: lines.map((line) => `${line}\n`).join(""),
   });
-  expect(code, stderr).toBe(0);
+  // What could not be written counts as a failure.
+  expect(code, stderr).toBe(1);
   expect(stdout.trimEnd().split("\n").length).toBe(2);
   expect(stderr).toContain(`Written to ${path}.`);
   expect(stderr).toContain("a.txt: It must end in .json, .csv, .html or .trace.json.");
