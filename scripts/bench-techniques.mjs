@@ -28,6 +28,7 @@ const WITHOUT = {
       to: "for (let sweep = 0;; sweep++) { control.waitForJob(sweep);",
     },
   ],
+  batches: [{ file: "stream/reader-worker.js", from: "ring.slots >> 2", to: "0" }],
   kernels: [
     {
       file: "engine/compute-worker.js",
@@ -41,11 +42,12 @@ const createInt8Kernels = () => undefined;`,
 
 /** @type {{ name: string, without: string[], hugePages: boolean, ram?: string }[]} */
 const VARIANTS = [
-  { name: "plain", without: ["read-ahead", "wrap", "kernels"], hugePages: false },
-  { name: "+ read-ahead", without: ["wrap", "kernels"], hugePages: false },
-  { name: "+ wrap", without: ["kernels"], hugePages: false },
-  { name: "+ huge pages", without: ["kernels"], hugePages: true },
-  { name: "+ kernels", without: [], hugePages: true },
+  { name: "plain", without: ["kernels", "read-ahead", "wrap", "batches"], hugePages: false },
+  { name: "+ kernels", without: ["read-ahead", "wrap", "batches"], hugePages: false },
+  { name: "+ read-ahead", without: ["wrap", "batches"], hugePages: false },
+  { name: "+ wrap", without: ["batches"], hugePages: false },
+  { name: "+ huge pages", without: ["batches"], hugePages: true },
+  { name: "+ reads of four chunks", without: [], hugePages: true },
   { name: "+ budget of 1.15 GB", without: [], hugePages: true, ram: "1150e6" },
 ];
 

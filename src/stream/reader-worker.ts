@@ -30,9 +30,6 @@ export interface ReaderData {
   readonly origin: number;
 }
 
-/** Chunks that one read brings at most: a quarter of the ring. */
-const BATCH = 4;
-
 /** A chunk, and where in the ring it is to be. */
 interface Arrival {
   readonly chunk: ChunkRead;
@@ -40,6 +37,8 @@ interface Arrival {
 }
 
 const { plan, ring, residence, direct, ...data } = workerData as ReaderData;
+/** Chunks that one read brings at most: while the disk brings some, threads compute with others. */
+const batchChunks = Math.max(1, ring.slots >> 2);
 const control = new Control(data.threads, data.control);
 const times = new StageTimes(data.stages, data.times);
 const lanes = new Lanes(data.stages, data.threads, data.lanes);
@@ -90,7 +89,7 @@ function readSweeps(files: readonly number[]): never {
       passed[index + batch.length] = number + batch.length;
       batch.push({ chunk, target: slots.subarray(start, start + chunk.bytes) });
     } while (
-      batch.length < BATCH &&
+      batch.length < batchChunks &&
       index + batch.length < end &&
       followsInFile(index + batch.length) &&
       !isInPlace(index + batch.length, passed)
