@@ -2,7 +2,7 @@ import { homedir, userInfo } from "node:os";
 import { posix, win32 } from "node:path";
 
 /**
- * Where sluice keeps what a user would miss but could live without: the history of the chat. `XDG_STATE_HOME` (the XDG
+ * Where sluice keeps what a user would miss: saved conversations, and the history of the chat. `XDG_STATE_HOME` (the XDG
  * base directory specification: a relative path is ignored), else the platform's place for it.
  */
 export function stateFolder({
