@@ -28,8 +28,10 @@ export function measure({ limit, warm, hugePages = true, node }, args) {
   if (!warm) writeFileSync("/proc/sys/vm/drop_caches", "3");
   const enter = limit ? `echo $$ > ${group}/cgroup.procs && ` : "";
   const env = { ...process.env };
-  if (hugePages) env["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1";
-  const { stdout, status, stderr } = spawnSync("bash", ["-c", `${enter}exec "$@"`, "_", node, ...args], {
+  // As the command line starts itself (src/cli/second-process.ts).
+  env["GLIBC_TUNABLES"] = `glibc.malloc.arena_max=1${hugePages ? ":glibc.malloc.hugetlb=1" : ""}`;
+  const command = [node, "--max-semi-space-size=1", ...args];
+  const { stdout, status, stderr } = spawnSync("bash", ["-c", `${enter}exec "$@"`, "_", ...command], {
     encoding: "utf8",
     env,
     timeout: 600_000,

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { EngineOptions } from "../engine/engine.ts";
+import type { EngineOptions } from "../engine/engine-options.ts";
 import { KV_TYPES } from "../kernels/kv-layout.ts";
 import type { KvType } from "../kernels/types.ts";
 import { wholeNumber } from "./options.ts";

@@ -7,13 +7,10 @@ import { openGguf } from "../gguf/open.ts";
 import { type Cache, findCaches, openCache } from "../store/cache.ts";
 import { type Compression, DTYPES, type Dtype } from "../store/types.ts";
 import type { UnpackOptions, UnpackResult } from "../unpack/types.ts";
-import { unpack } from "../unpack/unpack.ts";
 import { addCacheDirOption, resolveRoot, temporaryRoot } from "./cache-options.ts";
-import { defaultDtype } from "./choose-dtype.ts";
 import { interruptSignal } from "./interrupt.ts";
 import { note } from "./note.ts";
 import { currentRecorder } from "./timings-file.ts";
-import { UnpackView } from "./unpack-view.ts";
 
 export interface UnpackFlags {
   dtype?: Dtype;
@@ -51,6 +48,7 @@ export async function ensureUnpacked(
   const caches = findCaches(root, fileFingerprint(model));
   const found = chooseCache(caches, flags);
   if (!found) {
+    const { defaultDtype } = await import("./choose-dtype.ts");
     const dtype = flags.dtype ?? (await defaultDtype(model, root, chooseCache(caches, {})));
     return (await unpackShown(model, root, { ...flags, dtype }, {}, stderr)).folder;
   }
@@ -60,7 +58,7 @@ export async function ensureUnpacked(
   return found.folder;
 }
 
-/** Unpack with the progress on stderr, stoppable by Ctrl-C. */
+/** Unpack with the progress on stderr, stoppable by Ctrl-C. What that takes is loaded only here: most runs find a cache. */
 export async function unpackShown(
   path: string,
   root: string,
@@ -68,6 +66,8 @@ export async function unpackShown(
   more: Pick<UnpackOptions, "force">,
   stderr: NodeJS.WriteStream = process.stderr,
 ): Promise<UnpackResult> {
+  const { unpack } = await import("../unpack/unpack.ts");
+  const { UnpackView } = await import("./unpack-view.ts");
   const view = new UnpackView(stderr);
   const recorder = currentRecorder()?.unpack;
   let made = true;

@@ -1,5 +1,5 @@
 import { constants } from "node:os";
-import { signalsAreRelayed } from "./huge-pages.ts";
+import { signalsAreRelayed } from "./second-process.ts";
 
 /** A signal that comes again within this time, where the process before this one passes them on, is the same one. */
 const ECHO_MS = 100;

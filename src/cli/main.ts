@@ -1,13 +1,13 @@
 #!/usr/bin/env node
 import { isHangUp, reportFailure } from "./exit.ts";
-import { followFirstProcess, startWithHugePages } from "./huge-pages.ts";
 import { hangUp, listenForInterrupts } from "./interrupt.ts";
 import { createProgram } from "./program.ts";
+import { followFirstProcess, startAgain } from "./second-process.ts";
 
 const argv = process.argv.slice(2);
 const verbose = argv.includes("--verbose") || Boolean(process.env["SLUICE_DEBUG"]);
 
-const exitCode = await startWithHugePages(argv);
+const exitCode = await startAgain(argv);
 if (exitCode !== undefined) process.exit(exitCode);
 
 followFirstProcess();

@@ -1,5 +1,6 @@
 import type { SweepTiming } from "../timing/types.ts";
-import type { Engine, Row } from "./engine.ts";
+import type { Engine } from "./engine.ts";
+import type { Row } from "./row-filler.ts";
 
 /** What is timed: the prompt of so many tokens, or so many tokens one after the other; from an empty context. */
 export interface BenchmarkTest {
@@ -37,6 +38,7 @@ export async function benchmark(
 ): Promise<BenchmarkResult> {
   const sequence = engine.createSequence(test.tokens);
   const kind = test.kind === "pp" ? "prefill" : "decode";
+  const logits = [new Float32Array(vocabulary)];
   const rowsInSweep = test.kind === "pp" ? engine.maximumRows : 1;
   /** Sweeps of the first `tokens` tokens; only the last one of each sweep of a prompt's end has logits. */
   const run = async (tokens: number, repetition: number): Promise<SweepTiming[]> => {
@@ -51,7 +53,8 @@ export async function benchmark(
       });
       onProgress?.(repetition, done);
       // Warming up is no part of what is measured.
-      sweeps.push((await engine.sweep(rows, { signal, kind: repetition > 0 ? kind : undefined })).timing);
+      const observed = repetition > 0 ? kind : undefined;
+      sweeps.push((await engine.sweep(rows, { signal, kind: observed, logits })).timing);
       done += count;
     }
     return sweeps;

@@ -6,7 +6,7 @@ import type { Arena } from "./arena.ts";
 import { BLOCK_POSITIONS } from "./kv-cache.ts";
 
 /** Rows (tokens) in a sweep at most: longer prompts take several. */
-export const MAXIMUM_ROWS = 256;
+export const MAXIMUM_ROWS = 128;
 /** Rows of a sweep that may ask for logits. */
 export const MAXIMUM_ASKED = 16;
 
@@ -15,9 +15,14 @@ export function padded(values: number): number {
   return Math.ceil(values / PANEL_ROWS) * PANEL_ROWS;
 }
 
+/** Panels of gate and up that are multiplied at a time, and the values that they give. */
+export const GATE_UP_PANELS = 32;
+export const GATE_UP_STRIDE = GATE_UP_PANELS * PANEL_ROWS;
+
 /**
  * Where the activations of a sweep lie. All float32, a row for each token; strides count values.
- * Allocated once; a sweep of few rows touches only the beginning of each.
+ * Allocated once; a sweep of few rows touches only the beginning of each. What is not needed at the same time shares
+ * its place.
  */
 export interface Buffers {
   /** For each row two uint32: address of its sequence's table of KV blocks, and its position. */
@@ -36,11 +41,12 @@ export interface Buffers {
   readonly v: Address;
   /** (rows, heads × headSize): what attention gives */
   readonly attended: Address;
-  /** (rows, gateUpStride): gate and up, interleaved by panel */
+  /** For each thread (rows, GATE_UP_STRIDE): gate and up, interleaved by panel */
   readonly gateUp: Address;
-  /** (rows, feedForward): after SwiGLU */
+  readonly gateUpBytes: number;
+  /** (rows, feedForward): after SwiGLU; where q, k, v and attended were */
   readonly gated: Address;
-  /** (rows, projectedStride): what a block adds to x */
+  /** (rows, projectedStride): what a block adds to x; where normed was */
   readonly projected: Address;
   /** What a product reads, rounded for quantized weights: (rows, columns) int16, (rows, columns / 32) */
   readonly rounded: Address;
@@ -55,7 +61,6 @@ export interface Buffers {
   readonly logits: Address;
   readonly qStride: number;
   readonly kvStride: number;
-  readonly gateUpStride: number;
   readonly projectedStride: number;
   readonly logitsStride: number;
   readonly scratchBytes: number;
@@ -72,25 +77,31 @@ export function allocateBuffers(
   const feedForward = widest((layer) => layer.feedForward);
   const qStride = padded(heads);
   const kvStride = padded(widest((layer) => layer.kvHeads) * model.headSize);
-  const gateUpStride = 2 * padded(feedForward);
   const projectedStride = padded(model.width);
   const logitsStride = padded(model.vocabulary);
   const scratchBytes = Math.ceil(attentionScratchBytes(model.headSize, BLOCK_POSITIONS) / 64) * 64;
   const widestInput = Math.max(model.width, heads, feedForward);
-  const rows = (values: number) => arena.allocate(MAXIMUM_ROWS * values * 4);
+  const rowBytes = (values: number) => MAXIMUM_ROWS * values * 4;
+  const rows = (values: number) => arena.allocate(rowBytes(values));
+  const normed = rows(model.width);
+  const q = rows(Math.max(qStride + 2 * kvStride + heads, feedForward));
+  const k = q + rowBytes(qStride);
+  const gateUpBytes = rowBytes(GATE_UP_STRIDE);
   return {
     rowTable: rows(2),
     askedTable: rows(1),
     ropeTable: rows(model.rope.dimensions),
     x: rows(model.width),
-    normed: rows(model.width),
-    q: rows(qStride),
-    k: rows(kvStride),
-    v: rows(kvStride),
-    attended: rows(heads),
-    gateUp: rows(gateUpStride),
-    gated: rows(feedForward),
-    projected: rows(projectedStride),
+    normed,
+    q,
+    k,
+    v: k + rowBytes(kvStride),
+    attended: k + 2 * rowBytes(kvStride),
+    gateUp: arena.allocate(threads * gateUpBytes),
+    gateUpBytes,
+    gated: q,
+    // Each thread makes normed rows where it has taken the same rows of projected from, which takes equal strides.
+    projected: projectedStride === model.width ? normed : rows(projectedStride),
     rounded: rows(widestInput / 2),
     roundedScales: rows(Math.ceil(widestInput / BLOCK_COLUMNS)),
     bytes: rows(Math.ceil(model.width / 4)),
@@ -101,7 +112,6 @@ export function allocateBuffers(
     logits: arena.allocate(MAXIMUM_ASKED * logitsStride * 4),
     qStride,
     kvStride,
-    gateUpStride,
     projectedStride,
     logitsStride,
   };

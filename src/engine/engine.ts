@@ -1,7 +1,6 @@
 import { availableParallelism } from "node:os";
 import { dirname } from "node:path";
 import { SluiceError, throwIfAborted } from "../errors.ts";
-import { KV_TYPES } from "../kernels/kv-layout.ts";
 import type { Address, KvType } from "../kernels/types.ts";
 import { compileKernels } from "../kernels/wasm.ts";
 import type { Cache } from "../store/cache.ts";
@@ -9,6 +8,7 @@ import { availableMemory } from "../stream/available-memory.ts";
 import { Control } from "../stream/control.ts";
 import { prefersDirect } from "../stream/disk-speed.ts";
 import { Lanes } from "../stream/lanes.ts";
+import { stagingBytes } from "../stream/part-cursor.ts";
 import type { ReaderData } from "../stream/reader-worker.ts";
 import { planResidence, residentBytes } from "../stream/residence.ts";
 import { createRing } from "../stream/ring.ts";
@@ -16,25 +16,17 @@ import { RowReader } from "../stream/row-reader.ts";
 import { StageTimes } from "../stream/stage-times.ts";
 import { StreamProgress } from "../stream/stream-progress.ts";
 import { planSweep } from "../stream/sweep-plan.ts";
-import type { Observer, StageTiming, SweepKind, SweepTiming } from "../timing/types.ts";
+import type { Observer, SweepKind, SweepTiming } from "../timing/types.ts";
 import { Arena, MEMORY_BYTES } from "./arena.ts";
-import { OVERHEAD_BYTES, type Ram, residentBudget } from "./budget.ts";
+import { OVERHEAD_BYTES, residentBudget } from "./budget.ts";
 import { allocateBuffers, type Buffers, MAXIMUM_ASKED, MAXIMUM_ROWS } from "./buffers.ts";
 import type { ComputeData } from "./compute-worker.ts";
+import { checkOptions, type EngineOptions } from "./engine-options.ts";
 import { BLOCK_POSITIONS, KvPool, kvBlockBytes, type Sequence } from "./kv-cache.ts";
 import { lensBytes, lensResult } from "./lens.ts";
-import { fillRopeRow, ropeFrequencies } from "./rope-table.ts";
+import { type Row, RowFiller } from "./row-filler.ts";
 import type { TokenLogprob } from "./types.ts";
 import { Workers } from "./workers.ts";
-
-/** One token of one sequence on its way through a sweep. */
-export interface Row {
-  readonly sequence: Sequence;
-  readonly position: number;
-  readonly token: number;
-  /** Whether the logits after this token are wanted. */
-  readonly logits: boolean;
-}
 
 export interface SweepOptions {
   readonly signal?: AbortSignal | undefined;
@@ -44,37 +36,19 @@ export interface SweepOptions {
   readonly onStage?: ((layer: number) => void) | undefined;
   /** Look at the rows that ask after every layer, not only after the last. */
   readonly lens?: boolean | undefined;
+  /** (vocabulary) for each row that asks: where its logits go. Absent: into new arrays. */
+  readonly logits?: readonly Float32Array[] | undefined;
 }
 
 export interface SweepResult {
-  /** For each row that asked, in order: (vocabulary). Copies: they stay valid. */
+  /** For each row that asked, in order: (vocabulary). */
   readonly logits: readonly Float32Array[];
   /** With `lens`: for each row that asked the most probable tokens, after the embedding and then after each layer. */
   readonly lens?: readonly (readonly (readonly TokenLogprob[])[])[];
   readonly timing: SweepTiming;
 }
 
-export interface EngineOptions {
-  /** Compute threads; default: one for each processor. */
-  readonly threads?: number | undefined;
-  /** Bytes of weights that may be in memory, or "auto"; default: only the ring that they stream through. */
-  readonly ram?: Ram | undefined;
-  /** How keys and values are kept; default: f32 for f32 weights, which are the exact mode, otherwise f16. q8: half. */
-  readonly kvType?: KvType | undefined;
-  /** Longest context that will be used. */
-  readonly contextLength?: number | undefined;
-  /**
-   * Whether weights are read past the page cache, where the disk lets them; default: what is faster by a measurement of
-   * the disk.
-   */
-  readonly direct?: boolean | undefined;
-  /** Is told what takes time. */
-  readonly observer?: Observer | undefined;
-}
-
 const PROGRESS_MS = 100;
-/** More threads than any machine has use for; each takes some megabytes. */
-const MAXIMUM_THREADS = 256;
 /** Positions of KV cache that a budget leaves room for, where the context is not shorter. */
 const RESERVED_POSITIONS = 4096;
 
@@ -93,7 +67,7 @@ export class Engine {
   readonly #times: StageTimes;
   readonly #lanes: Lanes;
   readonly #embedding: RowReader;
-  readonly #frequencies: Float64Array;
+  readonly #filler: RowFiller;
   readonly #workers: Workers;
   /** Bytes of weights in memory: those passing through, and those that stay. */
   readonly ringBytes: number;
@@ -130,7 +104,8 @@ export class Engine {
     this.#arena = new Arena();
     this.#buffers = allocateBuffers(this.#arena, model, threads);
     this.#kv = new KvPool(this.#arena, model, kvType);
-    const staging = this.#arena.allocate(threads * plan.slotBytes);
+    const share = stagingBytes(plan, threads);
+    const staging = Array.from({ length: threads }, () => this.#arena.allocate(share));
 
     const positions = Math.min(options.contextLength ?? RESERVED_POSITIONS, RESERVED_POSITIONS);
     const kvBytes = Math.ceil(positions / BLOCK_POSITIONS) * kvBlockBytes(model, kvType);
@@ -158,7 +133,7 @@ export class Engine {
     this.#times = new StageTimes(stages);
     this.#lanes = new Lanes(stages, threads);
     this.#embedding = new RowReader(folder, manifest.embedding);
-    this.#frequencies = ropeFrequencies(model.rope);
+    this.#filler = new RowFiller(model, this.#arena, this.#buffers, this.#embedding);
     const shared = {
       plan,
       ring,
@@ -182,7 +157,7 @@ export class Engine {
       this.#control,
       shared satisfies ReaderData,
       Array.from({ length: threads }, (_, thread): ComputeData => {
-        return { ...shared, ...compute, thread, staging: staging + thread * plan.slotBytes };
+        return { ...shared, ...compute, thread, staging: staging[thread] };
       }),
     );
   }
@@ -206,7 +181,7 @@ export class Engine {
 
   async #sweep(
     rows: readonly Row[],
-    { signal, kind, onStage, lens = false }: SweepOptions,
+    { signal, kind, onStage, lens = false, logits: targets }: SweepOptions,
   ): Promise<SweepResult> {
     throwIfAborted(signal);
     if (this.#closed) throw new SluiceError("aborted", "the model was closed");
@@ -225,7 +200,7 @@ export class Engine {
         }
       }, PROGRESS_MS);
     try {
-      const embedding = this.#fill(rows, start);
+      const embedding = this.#filler.fill(rows, start);
       const asked = rows.filter((row) => row.logits).length;
       const filled = performance.now();
       signal?.addEventListener("abort", abort);
@@ -236,7 +211,7 @@ export class Engine {
       if (lens && this.#lens === 0) this.#lens = this.#arena.allocate(lensBytes(model, this.threads));
       this.#control.postJob(this.#sweeps, { rows: rows.length, asked, lens: lens ? this.#lens : 0 });
       await this.#workers.done();
-      const logits = this.#takeLogits(asked);
+      const logits = this.#takeLogits(asked, targets);
       const observer = kind === undefined ? undefined : this.observer;
       const lanes = observer ? this.#lanes.take(this.#sweeps) : this.#lanes.drop(this.#sweeps);
       const { stages, began, ended } = this.#times.take(this.#sweeps++);
@@ -283,59 +258,14 @@ export class Engine {
     this.#sweeps = 0;
   }
 
-  /** Put rows, embeddings and rope angles where the threads look for them. @param start when the sweep began */
-  #fill(rows: readonly Row[], start: number): StageTiming {
-    const { model } = this.#cache.manifest;
-    for (const { sequence, position, token } of rows) {
-      if (!Number.isInteger(token) || token < 0 || token >= model.vocabulary)
-        throw new SluiceError("bad-input", `token ${token} is not in the vocabulary of ${model.vocabulary}`);
-      sequence.reserve(position + 1);
-    }
-    const buffers = this.#buffers;
-    const table = this.#arena.words(buffers.rowTable, 2 * rows.length);
-    const asked = this.#arena.words(buffers.askedTable, MAXIMUM_ROWS);
-    let askedRows = 0;
-    let readMs = 0;
-    for (const [index, { sequence, position, token, logits }] of rows.entries()) {
-      table[2 * index] = sequence.table;
-      table[2 * index + 1] = position;
-      if (logits) asked[askedRows++] = index;
-      const { dimensions } = model.rope;
-      const ropeRow = buffers.ropeTable + index * dimensions * 4;
-      fillRopeRow(this.#frequencies, position, this.#arena.floats(ropeRow, dimensions));
-      const readStart = performance.now();
-      this.#embedding.read(token, this.#arena.floats(buffers.x + index * model.width * 4, model.width));
-      readMs += performance.now() - readStart;
-    }
-    if (askedRows > MAXIMUM_ASKED)
-      throw new RangeError(`${askedRows} rows want logits, ${MAXIMUM_ASKED} at most`);
-    const bytes = rows.length * this.#embedding.rowBytes;
-    return { bytes, readMs, waitMs: readMs, computeMs: performance.now() - start - readMs };
-  }
-
-  #takeLogits(asked: number): Float32Array[] {
+  /** The next sweep may come at any time, so they are copied. */
+  #takeLogits(asked: number, targets?: readonly Float32Array[]): Float32Array[] {
     const { logits, logitsStride } = this.#buffers;
     const { vocabulary } = this.#cache.manifest.model;
-    return Array.from({ length: asked }, (_, index) =>
-      this.#arena.floats(logits + index * logitsStride * 4, vocabulary).slice(),
-    );
+    return Array.from({ length: asked }, (_, index) => {
+      const target = targets?.[index] ?? new Float32Array(vocabulary);
+      target.set(this.#arena.floats(logits + index * logitsStride * 4, vocabulary));
+      return target;
+    });
   }
-}
-
-function checkOptions({ threads, kvType, ram, contextLength }: EngineOptions): void {
-  const refuse = (name: string, value: unknown, wanted: string): never => {
-    throw new SluiceError("bad-input", `${name} is ${String(value)}, but must be ${wanted}`);
-  };
-  if (!isWhole(threads) || threads < 1 || threads > MAXIMUM_THREADS)
-    refuse("threads", threads, `a whole number from 1 to ${MAXIMUM_THREADS}`);
-  if (kvType === undefined || !KV_TYPES.includes(kvType))
-    refuse("kvType", kvType, `one of ${KV_TYPES.join(", ")}`);
-  if (ram !== undefined && ram !== "auto" && !(isWhole(ram) && ram >= 0))
-    refuse("ram", ram, 'a number of bytes or "auto"');
-  if (contextLength !== undefined && !(isWhole(contextLength) && contextLength >= 1))
-    refuse("contextLength", contextLength, "a whole number from 1 up");
-}
-
-function isWhole(value: unknown): value is number {
-  return Number.isSafeInteger(value);
 }

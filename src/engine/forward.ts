@@ -6,13 +6,13 @@
  */
 import type { Address, AttentionShape, Int8Kernels, Kernels } from "../kernels/types.ts";
 import type { Hyperparameters, TensorRole } from "../model/types.ts";
-import { BLOCK_COLUMNS, isQuantized } from "../store/panel.ts";
+import { BLOCK_COLUMNS, isQuantized, PANEL_ROWS } from "../store/panel.ts";
 import type { TensorDtype } from "../store/types.ts";
 import type { Job } from "../stream/control.ts";
-import type { Buffers } from "./buffers.ts";
+import { type Buffers, GATE_UP_PANELS, GATE_UP_STRIDE } from "./buffers.ts";
 import { Lens } from "./lens.ts";
 import type { Team } from "./team.ts";
-import type { Input, Weights } from "./weights.ts";
+import { type Input, multiplyShare, type Share, type Weights } from "./weights.ts";
 
 /**
  * Rows from which on activations may be rounded to 8 bits. Fewer rows give to the bit what each of them alone would
@@ -112,24 +112,33 @@ function attention(machine: Machine, index: number, rows: number): void {
 
 /** x += ffn_down · (silu(gate) × up), with gate, up = W · norm(x) */
 function feedForward(machine: Machine, index: number, rows: number): void {
-  const { model, buffers, kernels, weights, team } = machine;
-  const { gateUp, gated, gateUpStride } = buffers;
+  const { model, buffers, weights } = machine;
+  const { gated } = buffers;
   const columns = model.layers[index].feedForward;
 
   const rounded = isRounded(machine, index, GATE_UP);
   const norm = normalize(machine, weights.vector("ffn_norm"), rows, rounded);
   const normed = inBytes(machine, index, GATE_UP, norm, rows);
-  weights.multiply("ffn_gate_up", kernels, normed, rows, gateUp, gateUpStride);
-
-  // By columns, for a single row is long enough to be shared. Gate and up lie side by side.
-  const { first, end } = columnShare(team, columns);
-  for (let row = 0; row < rows; row++)
-    kernels.swiglu(
-      at(gateUp, row, gateUpStride) + first * 8,
-      end - first,
-      at(gated, row, columns) + first * 4,
-    );
+  weights.each("ffn_gate_up", (share) => gate(machine, share, normed, rows, columns));
   addProduct(machine, index, "ffn_down", gated, columns, rows);
+}
+
+/** gated = silu(gate) × up, for the columns that some panels of gate and up give. */
+function gate(machine: Machine, share: Share, input: Input, rows: number, columns: number): void {
+  const { buffers, kernels, team } = machine;
+  const { part } = share;
+  const { gated } = buffers;
+  // Little enough at a time that it stays in the processor's cache.
+  const gateUp = buffers.gateUp + team.thread * buffers.gateUpBytes;
+  for (let done = 0; done < share.count; done += GATE_UP_PANELS) {
+    const panels = Math.min(GATE_UP_PANELS, share.count - done);
+    const piece = { part, panels: share.panels + done * part.panelBytes, firstPanel: 0, count: panels };
+    multiplyShare(piece, kernels, input, rows, gateUp, GATE_UP_STRIDE);
+    const first = ((share.firstPanel + done) / 2) * PANEL_ROWS;
+    const count = Math.min((panels / 2) * PANEL_ROWS, columns - first);
+    for (let row = 0; row < rows; row++)
+      kernels.swiglu(at(gateUp, row, GATE_UP_STRIDE), count, at(gated, row, columns) + first * 4);
+  }
 }
 
 /** logits = output · norm(x), for the rows that asked; with a lens for all that it has kept of them */
@@ -196,7 +205,7 @@ function inBytes(
   return { ...input, bytes: { kernels: int8, q, scales, sums } };
 }
 
-/** x += W · values, when each thread has written all rows of its `columnShare` of them or there was a barrier. */
+/** x += W · values; between writing these and this there must be a barrier. */
 function addProduct(
   machine: Machine,
   layer: number,

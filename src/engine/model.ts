@@ -9,7 +9,9 @@ import { createTokenizer } from "../text/tokenizer.ts";
 import { decodeTokenizerData } from "../text/tokenizer-data.ts";
 import type { ChatMessage, Tokenizer } from "../text/types.ts";
 import type { Observer } from "../timing/types.ts";
-import { Engine, type EngineOptions, type Row } from "./engine.ts";
+import { Engine } from "./engine.ts";
+import type { EngineOptions } from "./engine-options.ts";
+import type { Row } from "./row-filler.ts";
 import { Session } from "./session.ts";
 import type { LensPosition } from "./types.ts";
 
@@ -79,8 +81,7 @@ export class Model {
   }
 
   createSession(): Session {
-    const { layers } = this.manifest.model;
-    return new Session(this.#engine, this.tokenizer, layers.length, this.contextLength);
+    return new Session(this.#engine, this.tokenizer, this.manifest.model, this.contextLength);
   }
 
   /**

@@ -41,20 +41,22 @@ const MAXIMUM_RUNS = 300;
 
 /**
  * Let the threads compute layers of a model, with made-up weights: how long does the arithmetic take on this machine?
- * Takes some tens of milliseconds for each layer, and 128 MiB of memory.
+ * Takes some tens of milliseconds for each layer, and some threads.
  *
  * @param model whose first layer these are, in various dtypes
+ * @param weightBytes of memory for the weights; default: 128 MiB
  */
 export async function rehearse(
   model: Hyperparameters,
   layers: readonly RehearsedLayer[],
   threads: number,
+  weightBytes = WEIGHTS_BYTES,
 ): Promise<Rehearsal[]> {
   const first = { ...model, layers: model.layers.slice(0, 1), tiedOutput: false };
   const arena = new Arena();
   const buffers = allocateBuffers(arena, first, threads);
   const plans = layers.map(({ tensors }) => planLayer(first, tensors));
-  const bytes = Math.min(WEIGHTS_BYTES, Math.max(...plans.map(layerBytes)));
+  const bytes = Math.min(weightBytes, Math.max(...plans.map(layerBytes)));
   const weights = arena.allocate(bytes);
   new Uint8Array(arena.memory.buffer, weights, bytes).fill(WEIGHT_BYTE);
   const rehearsals: Rehearsal[] = [];

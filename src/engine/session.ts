@@ -1,11 +1,13 @@
 import { SluiceError } from "../errors.ts";
+import type { Hyperparameters } from "../model/types.ts";
 import type { Tokenizer } from "../text/types.ts";
 import { Utf8Stream } from "../text/utf8.ts";
 import type { SweepKind, SweepTiming } from "../timing/types.ts";
-import type { Engine, Row } from "./engine.ts";
+import type { Engine } from "./engine.ts";
 import { choose } from "./explain.ts";
 import { BLOCK_POSITIONS, type KvBlock, type Sequence } from "./kv-cache.ts";
 import { tokenLogprob } from "./logprobs.ts";
+import type { Row } from "./row-filler.ts";
 import { createSampler } from "./sampler.ts";
 import { StopTexts } from "./stop-texts.ts";
 import type { GeneratedToken, GenerateOptions, GenerateResult, StopReason } from "./types.ts";
@@ -24,13 +26,21 @@ export class Session {
   readonly #tokenizer: Tokenizer;
   readonly #layers: number;
   readonly #sequence: Sequence;
+  /** Of the last token; kept, for an array that is new each time stays in memory until the collector comes. */
+  readonly #logits: Float32Array;
   #ids: number[] = [];
   #generating = false;
 
-  constructor(engine: Engine, tokenizer: Tokenizer, layers: number, contextLength: number) {
+  constructor(
+    engine: Engine,
+    tokenizer: Tokenizer,
+    { layers, vocabulary }: Pick<Hyperparameters, "layers" | "vocabulary">,
+    contextLength: number,
+  ) {
     this.#engine = engine;
     this.#tokenizer = tokenizer;
-    this.#layers = layers;
+    this.#layers = layers.length;
+    this.#logits = new Float32Array(vocabulary);
     this.contextLength = contextLength;
     this.#sequence = engine.createSequence(contextLength);
   }
@@ -129,7 +139,6 @@ export class Session {
     };
 
     try {
-      let logits: Float32Array | undefined;
       for (let done = reused; done < prompt.length; ) {
         const batch = prompt.slice(done, done + this.#engine.maximumRows);
         const { length } = batch;
@@ -145,15 +154,14 @@ export class Session {
           }),
         );
         prefill.push(sweep.timing);
-        [logits] = sweep.logits;
         done += length;
       }
 
       if (maxTokens < 1) return result("length");
       for (;;) {
         const start = performance.now();
-        const { id, choice } = choose(sampler, logits!, history, explain);
-        const logprob = logprobs === undefined ? {} : { logprob: tokenLogprob(logits!, id, logprobs) };
+        const { id, choice } = choose(sampler, this.#logits, history, explain);
+        const logprob = logprobs === undefined ? {} : { logprob: tokenLogprob(this.#logits, id, logprobs) };
         this.#engine.observer?.span("sample", start, performance.now());
         ids.push(id);
         history.push(id);
@@ -176,7 +184,6 @@ export class Session {
           }),
         );
         decode.push(sweep.timing);
-        [logits] = sweep.logits;
       }
     } catch (error) {
       if (error instanceof SluiceError && error.code === "aborted") return result("abort");
@@ -206,7 +213,7 @@ export class Session {
       const last = index === tokens.length - 1;
       return { sequence: this.#sequence, position: first + index, token, logits: logits && last };
     });
-    const sweep = await this.#engine.sweep(rows, { kind, signal, onStage });
+    const sweep = await this.#engine.sweep(rows, { kind, signal, onStage, logits: [this.#logits] });
     this.#ids.push(...tokens);
     return sweep;
   }

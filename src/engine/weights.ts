@@ -71,8 +71,9 @@ export class Weights {
   each(role: TensorRole, visit: (share: Share) => void): void {
     for (;;) {
       const part = this.#next(role);
-      const first = this.#team.first(part.panels);
-      const count = this.#team.end(part.panels) - first;
+      const groups = part.panels / part.panelGroup;
+      const first = this.#team.first(groups) * part.panelGroup;
+      const count = this.#team.end(groups) * part.panelGroup - first;
       const panels = this.#cursor.panels(first, count);
       visit({ part, panels, firstPanel: part.firstPanel + first, count });
       if (part.firstPanel + part.panels === part.tensorPanels) break;

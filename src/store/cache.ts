@@ -3,8 +3,8 @@ import { type Dirent, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { SluiceError } from "../errors.ts";
 import { errorCode, ioError } from "./io-error.ts";
-import { readManifest, UNPACK_AGAIN } from "./manifest.ts";
-import { cacheFolderSuffix, isOwnFolder, REPLACED, REPLACEMENT } from "./names.ts";
+import { readManifest } from "./manifest.ts";
+import { cacheFolderSuffix, isOwnFolder, REPLACED, REPLACEMENT, UNPACK_AGAIN } from "./names.ts";
 import { type Compression, DTYPES, type Dtype, type Manifest, type StoredFile } from "./types.ts";
 
 /** A finished cache: every file is there and has its size. */

@@ -15,7 +15,7 @@
 import { createRequire } from "node:module";
 import { SluiceError } from "../errors.ts";
 import { alignUp } from "./layout.ts";
-import { UNPACK_AGAIN } from "./manifest.ts";
+import { UNPACK_AGAIN } from "./names.ts";
 
 type Lz4 = Pick<typeof import("lz4-napi"), "compressSync" | "uncompressSync">;
 

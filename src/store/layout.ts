@@ -2,9 +2,10 @@
  * How the tensors of a file are cut into chunks: the one place that decides it. Unpacking writes by it, streaming
  * reads by it, and nothing of it is stored, for it follows from the list of tensors.
  *
- * A chunk is what one disk read brings: whole panels, of one tensor or of several small ones, at most
- * `CHUNK_BYTES` (but always at least one panel). Chunks tile the file. Every part of a chunk starts on a
- * multiple of `ALIGNMENT`, and so does the next chunk.
+ * A chunk is what one disk read brings: whole groups of panels, of one tensor or of several small ones, at most
+ * `CHUNK_BYTES` (but always at least one group). Chunks tile the file. Every part of a chunk starts on a
+ * multiple of `ALIGNMENT`, and so does the next chunk. A group is a panel, or one of each source of a matrix that
+ * interleaves several (gate and up), which are needed together.
  */
 import { panelBytes, panelCount } from "./panel.ts";
 import type { StoredTensor } from "./types.ts";
@@ -38,6 +39,11 @@ export function alignUp(bytes: number): number {
 
 type Layable = Pick<StoredTensor, "kind" | "rows" | "columns" | "dtype" | "sources">;
 
+/** Panels that no chunk's end comes between. */
+export function panelGroup(tensor: Layable): number {
+  return tensor.kind === "vector" ? 1 : tensor.sources.length;
+}
+
 /** Panels of a stored matrix: those of its sources in turn (gate, up, gate, up, …); a vector counts as one. */
 export function tensorPanels(tensor: Layable): number {
   if (tensor.kind === "vector") return 1;
@@ -60,13 +66,14 @@ export function layoutChunks(tensors: readonly Layable[]): Chunk[] {
     used = 0;
   };
   for (const [index, tensor] of tensors.entries()) {
-    const panelSize = tensorPanelBytes(tensor);
+    const group = panelGroup(tensor);
+    const groupSize = group * tensorPanelBytes(tensor);
     const panels = tensorPanels(tensor);
     for (let firstPanel = 0; firstPanel < panels; ) {
-      if (used > 0 && used + panelSize > CHUNK_BYTES) close();
-      const fitting = Math.max(1, Math.floor((CHUNK_BYTES - used) / panelSize));
-      const taken = Math.min(fitting, panels - firstPanel);
-      const bytes = taken * panelSize;
+      if (used > 0 && used + groupSize > CHUNK_BYTES) close();
+      const fitting = Math.max(1, Math.floor((CHUNK_BYTES - used) / groupSize));
+      const taken = Math.min(fitting * group, panels - firstPanel);
+      const bytes = (taken / group) * groupSize;
       parts.push({ tensor: index, firstPanel, panels: taken, offset: used, bytes });
       used = alignUp(used + bytes);
       firstPanel += taken;

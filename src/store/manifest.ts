@@ -6,15 +6,13 @@ import { SluiceError } from "../errors.ts";
 import { writeFileAtomic } from "./atomic.ts";
 import { errorCode, ioError } from "./io-error.ts";
 import { checkManifest } from "./manifest-check.ts";
-import { MANIFEST } from "./names.ts";
+import { MANIFEST, UNPACK_AGAIN } from "./names.ts";
 import type { Manifest } from "./types.ts";
 
 /** Version of the cache format; raised whenever older caches can no longer be read. */
-export const CACHE_FORMAT = 2;
+export const CACHE_FORMAT = 3;
 /** A manifest has some 50 bytes per chunk of a mebibyte: this would be a model of terabytes. */
 const LARGEST_MANIFEST = 256 << 20;
-
-export const UNPACK_AGAIN = "Run `sluice unpack --force` on the model file to make it again.";
 
 /** Plain MessagePack, readable by any implementation. */
 const packr = new Packr({ useRecords: false });

@@ -1,6 +1,9 @@
 /** Names of folders and files in the cache. All are legal on every file system, Windows' included. */
 import { type Compression, DTYPES, type Dtype } from "./types.ts";
 
+/** What an error about a damaged cache ends with. */
+export const UNPACK_AGAIN = "Run `sluice unpack --force` on the model file to make it again.";
+
 export const MANIFEST = "manifest.msgpack";
 /** What an unfinished unpack has done so far: see `Journal`. */
 export const JOURNAL = "unpack.msgpack";

@@ -13,12 +13,21 @@ export interface CursorOptions {
   readonly control: Control;
   readonly thread: number;
   readonly memory: WebAssembly.Memory;
-  /** Room in the engine's memory, of this thread alone, for as much as a slot of the ring. */
+  /** Room in the engine's memory, of this thread alone, for `stagingBytes`. */
   readonly staging: Address;
   /** Milliseconds on the main thread's clock. */
   readonly clock: () => number;
   /** Told of every wait. */
   readonly lane: ComputeLane | undefined;
+}
+
+/** Bytes of the most that a thread asks for at a time, when threads share out the panels of a part. */
+export function stagingBytes({ chunks }: Pick<SweepPlan, "chunks">, threads: number): number {
+  let most = 0;
+  for (const { parts } of chunks)
+    for (const { panels, panelGroup, panelBytes } of parts)
+      most = Math.max(most, Math.ceil(panels / panelGroup / threads) * panelGroup * panelBytes);
+  return most;
 }
 
 /** A compute thread's way through the chunks of a sweep: hands out their parts, in order, as they arrive. */

@@ -10,7 +10,7 @@ import { Control, Stopped } from "./control.ts";
 import { Lanes, type ReaderLane } from "./lanes.ts";
 import { openFile } from "./open-file.ts";
 import type { Residence } from "./residence.ts";
-import { type Ring, slotOffset } from "./ring.ts";
+import { BATCH_CHUNKS, type Ring, slotOffset } from "./ring.ts";
 import { StageTimes } from "./stage-times.ts";
 import type { ChunkRead, SweepPlan } from "./sweep-plan.ts";
 import { untilStopped } from "./worker-message.ts";
@@ -37,8 +37,6 @@ interface Arrival {
 }
 
 const { plan, ring, residence, direct, ...data } = workerData as ReaderData;
-/** Chunks that one read brings at most: while the disk brings some, threads compute with others. */
-const batchChunks = Math.max(1, ring.slots >> 2);
 const control = new Control(data.threads, data.control);
 const times = new StageTimes(data.stages, data.times);
 const lanes = new Lanes(data.stages, data.threads, data.lanes);
@@ -89,7 +87,7 @@ function readSweeps(files: readonly number[]): never {
       passed[index + batch.length] = number + batch.length;
       batch.push({ chunk, target: slots.subarray(start, start + chunk.bytes) });
     } while (
-      batch.length < batchChunks &&
+      batch.length < BATCH_CHUNKS &&
       index + batch.length < end &&
       followsInFile(index + batch.length) &&
       !isInPlace(index + batch.length, passed)

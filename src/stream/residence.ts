@@ -1,4 +1,5 @@
 import type { Address } from "../kernels/types.ts";
+import { BATCH_CHUNKS } from "./ring.ts";
 import type { ChunkRead, SweepPlan } from "./sweep-plan.ts";
 
 /** Large blocks are taken in pieces, for one buffer cannot be as long as memory. */
@@ -64,16 +65,43 @@ export function residentBytes(plan: SweepPlan, { homes }: Residence): { resident
   return { resident, streamed };
 }
 
-/** At every point of the sweep the chosen chunks are the same share of what came before, as nearly as they can be. */
+/**
+ * At every point of the sweep the chosen chunks are the same share of what came before, as nearly as they can be in
+ * groups of as many as one read brings. What is then left over of the bytes goes to single ones.
+ */
 function chooseEvenly(chunks: readonly ChunkRead[], bytes: number): boolean[] {
-  const total = chunks.reduce((sum, chunk) => sum + chunk.bytes, 0);
-  const share = Math.min(1, bytes / total);
+  const share = Math.min(1, bytes / totalBytes(chunks));
+  const chosen = chunks.map(() => false);
   let passed = 0;
-  let chosen = 0;
-  return chunks.map((chunk) => {
-    passed += chunk.bytes;
-    const fits = chosen + chunk.bytes <= Math.min(bytes, passed * share + 1);
-    if (fits) chosen += chunk.bytes;
-    return fits;
-  });
+  let used = 0;
+  for (const { first, end } of groups(chunks)) {
+    const size = totalBytes(chunks.slice(first, end));
+    passed += size;
+    if (used + size > Math.min(bytes, passed * share + 1)) continue;
+    used += size;
+    chosen.fill(true, first, end);
+  }
+  for (const [index, chunk] of chunks.entries()) {
+    if (chosen[index] || used + chunk.bytes > bytes) continue;
+    used += chunk.bytes;
+    chosen[index] = true;
+  }
+  return chosen;
+}
+
+/** Chunks that one read can bring: of one file, and so many. */
+function groups(chunks: readonly ChunkRead[]): { first: number; end: number }[] {
+  const found: { first: number; end: number }[] = [];
+  for (let first = 0; first < chunks.length; ) {
+    let end = first + 1;
+    while (end < chunks.length && end - first < BATCH_CHUNKS && chunks[end].file === chunks[first].file)
+      end++;
+    found.push({ first, end });
+    first = end;
+  }
+  return found;
+}
+
+function totalBytes(chunks: readonly ChunkRead[]): number {
+  return chunks.reduce((sum, chunk) => sum + chunk.bytes, 0);
 }

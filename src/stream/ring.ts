@@ -4,13 +4,15 @@ import { openDirect } from "./open-file.ts";
 import type { SweepPlan } from "./sweep-plan.ts";
 
 /** Chunks on their way from disk to arithmetic: enough that neither waits for the other's hiccups. */
-const SLOTS = 16;
+const SLOTS = 10;
+/** Chunks that one read brings at most: the disk fills one half of the ring while threads compute with the other. */
+export const BATCH_CHUNKS = SLOTS / 2;
 
 /**
  * A ring of memory slots that chunks pass through, in the order of the sweep.
  *
  * It lies in a buffer of its own and not in the engine's WebAssembly memory, for only such a buffer gets huge pages from
- * the C library (see cli/huge-pages.ts), and reads into huge pages take a third of the time. Each compute thread
+ * the C library (see cli/second-process.ts), and reads into huge pages take a third of the time. Each compute thread
  * copies its share of a chunk over, which the disk leaves time for.
  */
 export interface Ring {

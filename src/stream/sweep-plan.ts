@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { TensorRole } from "../model/types.ts";
-import { layoutChunks, tensorPanelBytes, tensorPanels } from "../store/layout.ts";
-import type { Manifest, StoredFile, TensorDtype } from "../store/types.ts";
+import { type ChunkPart, layoutChunks, panelGroup, tensorPanelBytes, tensorPanels } from "../store/layout.ts";
+import type { Manifest, StoredFile, StoredTensor, TensorDtype } from "../store/types.ts";
 
 /** Panels of one tensor inside a chunk, with all that computing them takes. */
 export interface Part {
@@ -10,6 +10,8 @@ export interface Part {
   readonly columns: number;
   readonly firstPanel: number;
   readonly panels: number;
+  /** So many panels that follow each other belong together: threads share out whole groups. */
+  readonly panelGroup: number;
   /** Panels of the whole tensor. */
   readonly tensorPanels: number;
   readonly panelBytes: number;
@@ -54,31 +56,14 @@ export function planSweep(
   folder: string,
   manifest: Pick<Manifest, "model" | "embedding" | "layers" | "output">,
 ): SweepPlan {
+  const layouts = new Layouts();
   const paths: string[] = [];
   const chunks: ChunkRead[] = [];
   const add = (file: StoredFile, stage: number) => {
     paths.push(join(folder, file.name));
-    for (const [index, { bytes, parts }] of layoutChunks(file.tensors).entries()) {
-      chunks.push({
-        file: paths.length - 1,
-        offset: file.chunks[index].offset,
-        stored: file.chunks[index].stored,
-        bytes,
-        stage,
-        parts: parts.map(({ tensor, firstPanel, panels, offset }) => {
-          const { role, dtype, columns } = file.tensors[tensor];
-          return {
-            role,
-            dtype,
-            columns,
-            firstPanel,
-            panels,
-            tensorPanels: tensorPanels(file.tensors[tensor]),
-            panelBytes: tensorPanelBytes(file.tensors[tensor]),
-            offset,
-          };
-        }),
-      });
+    for (const [index, { bytes, parts }] of layouts.of(file.tensors).entries()) {
+      const { offset, stored } = file.chunks[index];
+      chunks.push({ file: paths.length - 1, offset, stored, bytes, stage, parts });
     }
   };
 
@@ -88,4 +73,41 @@ export function planSweep(
   if (manifest.model.tiedOutput) add(manifest.embedding, manifest.layers.length);
   const slotBytes = chunks.reduce((longest, chunk) => Math.max(longest, chunk.bytes), 0);
   return { paths, chunks, layerChunks, slotBytes };
+}
+
+type Layout = readonly Pick<ChunkRead, "bytes" | "parts">[];
+
+/** Layers of a kind have one layout, and share it: every thread gets a plan of its own, and models have thousands of parts. */
+class Layouts {
+  readonly #known = new Map<string, Layout>();
+
+  of(tensors: readonly StoredTensor[]): Layout {
+    const shape = JSON.stringify(
+      tensors.map(({ role, kind, dtype, rows, columns, sources }) => [
+        role,
+        kind,
+        dtype,
+        rows,
+        columns,
+        sources.length,
+      ]),
+    );
+    const known = this.#known.get(shape);
+    if (known !== undefined) return known;
+    const layout = layoutChunks(tensors).map(({ bytes, parts }) => {
+      return { bytes, parts: parts.map((part) => describe(part, tensors[part.tensor])) };
+    });
+    this.#known.set(shape, layout);
+    return layout;
+  }
+}
+
+function describe({ firstPanel, panels, offset }: ChunkPart, tensor: StoredTensor): Part {
+  const { role, dtype, columns } = tensor;
+  return {
+    ...{ role, dtype, columns, firstPanel, panels, offset },
+    panelGroup: panelGroup(tensor),
+    tensorPanels: tensorPanels(tensor),
+    panelBytes: tensorPanelBytes(tensor),
+  };
 }

@@ -96,8 +96,8 @@ export class ChunkMaker {
     const { columns } = stored;
     const { format } = sources[index];
     const rows = stored.rows / n;
-    const first = Math.ceil((part.firstPanel - index) / n);
-    const end = Math.ceil((part.firstPanel + part.panels - index) / n);
+    const first = part.firstPanel / n;
+    const end = first + part.panels / n;
     const firstRow = first * PANEL_ROWS;
     const raw = this.#read(sources[index], firstRow, Math.min(end * PANEL_ROWS, rows) - firstRow, columns);
     const rawPanel = rowBytes(format, columns) * PANEL_ROWS;

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import type { EngineOptions } from "../../src/engine/engine.ts";
+import type { EngineOptions } from "../../src/engine/engine-options.ts";
 import type { Model } from "../../src/engine/model.ts";
 import { KV_TYPES } from "../../src/kernels/kv-layout.ts";
 import { makePlan } from "../../src/plan/plan.ts";

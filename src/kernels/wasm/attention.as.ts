@@ -7,7 +7,8 @@
  * Scores, then weights, of a block lie as (positions, heads).
  */
 import { floatScoresFour, floatScoresOne, floatValuesFour, floatValuesOne, loadQueries } from "./attention-float.as";
-import { q8ScoresFour, q8ScoresOne, q8ValuesFour, q8ValuesOne, quantizeQueries } from "./attention-q8.as";
+import { q8ScoresFour, q8ScoresOne, quantizeQueries } from "./attention-scores-q8.as";
+import { q8ValuesFour, q8ValuesOne } from "./attention-values-q8.as";
 import { exp4 } from "./exp.as";
 import { F16, F32, loadColumns, padded, Q8 } from "./kv-layout.as";
 

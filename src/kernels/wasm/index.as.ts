@@ -1,7 +1,7 @@
 /** All kernels: one module over the engine's memory. */
 export { attentionF16, attentionF32, attentionQ8 } from "./attention.as";
 export { storeHalves } from "./attention-float.as";
-export { storeKeyQ8, storeValueQ8 } from "./attention-q8.as";
+export { storeKeyQ8, storeValueQ8 } from "./kv-store-q8.as";
 export { matmulBf16, matmulF16, matmulF32 } from "./matmul-float.as";
 export { matmulQ4, matvecQ4 } from "./matmul-q4.as";
 export { matmulQ8, matvecQ8 } from "./matmul-q8.as";

@@ -1,4 +1,7 @@
 /** How keys and values lie in a block is told in kernels/kv-layout.ts. */
+
+/** What activations are rounded to at most where they take 16 bits. */
+export const INT16_LIMIT: f32 = 32767;
 export const F32: i32 = 0;
 export const F16: i32 = 1;
 export const Q8: i32 = 2;
@@ -50,4 +53,15 @@ export function toHalf(bits: u32): u16 {
     return sign | <u16>(reinterpret<u32>(reinterpret<f32>(magnitude) + 0.5) - 0x3f000000);
   const odd = (magnitude >> 13) & 1;
   return sign | <u16>((magnitude - 0x38000000 + 0xfff + odd) >> 13);
+}
+
+/** The largest magnitude of columns [first, end). */
+// @ts-expect-error: decorators of AssemblyScript
+@inline
+export function largestOf(x: usize, first: i32, end: i32, headSize: i32): f32 {
+  let largest = f32x4.splat(0);
+  for (let i = first; i < end; i += 4) largest = f32x4.max(largest, f32x4.abs(loadColumns(x, i, headSize)));
+  largest = f32x4.max(largest, v128.shuffle<f32>(largest, largest, 2, 3, 0, 1));
+  largest = f32x4.max(largest, v128.shuffle<f32>(largest, largest, 1, 0, 3, 2));
+  return f32x4.extract_lane(largest, 0);
 }

@@ -1,6 +1,6 @@
 /** Stacked bars, up and, for what goes on at the same time, down. */
 import type { Chart } from "./chart.ts";
-import { boxOnCanvas } from "./chart.ts";
+import { boxOnCanvas } from "./chart-plot.ts";
 import { ticks, tickText, timeUnit } from "./scale.ts";
 import { colour, fill, type Ink } from "./theme.ts";
 

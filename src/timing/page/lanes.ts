@@ -1,5 +1,6 @@
 /** Lanes with what happened on each, along the time. */
-import { type Box, boxOnCanvas, type Chart, type Spot } from "./chart.ts";
+import type { Box, Chart, Spot } from "./chart.ts";
+import { boxOnCanvas } from "./chart-plot.ts";
 import { tickCount, ticks, tickText, timeUnit } from "./scale.ts";
 import { colour, fill, type Ink } from "./theme.ts";
 

@@ -1,5 +1,6 @@
 /** A quantity along the time against a limit: speed of the disk, memory. */
-import { type Box, boxOnCanvas, type Chart } from "./chart.ts";
+import type { Box, Chart } from "./chart.ts";
+import { boxOnCanvas } from "./chart-plot.ts";
 import { byteUnit, tickCount, ticks, tickText, timeUnit } from "./scale.ts";
 import { colour, fill, type Ink } from "./theme.ts";
 

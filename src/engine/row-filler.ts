@@ -1,0 +1,82 @@
+import { SluiceError } from "../errors.ts";
+import type { Hyperparameters } from "../model/types.ts";
+import type { RowReader } from "../stream/row-reader.ts";
+import type { StageTiming } from "../timing/types.ts";
+import type { Arena } from "./arena.ts";
+import { type Buffers, MAXIMUM_ASKED, MAXIMUM_ROWS } from "./buffers.ts";
+import type { Sequence } from "./kv-cache.ts";
+import { fillRopeRow, ropeFrequencies } from "./rope-table.ts";
+
+/** One token of one sequence on its way through a sweep. */
+export interface Row {
+  readonly sequence: Sequence;
+  readonly position: number;
+  readonly token: number;
+  /** Whether the logits after this token are wanted. */
+  readonly logits: boolean;
+}
+
+/** Puts the rows of a sweep where the threads look for them. */
+export class RowFiller {
+  readonly #model: Hyperparameters;
+  readonly #arena: Arena;
+  readonly #buffers: Buffers;
+  readonly #embedding: RowReader;
+  readonly #frequencies: Float64Array;
+
+  constructor(model: Hyperparameters, arena: Arena, buffers: Buffers, embedding: RowReader) {
+    this.#model = model;
+    this.#arena = arena;
+    this.#buffers = buffers;
+    this.#embedding = embedding;
+    this.#frequencies = ropeFrequencies(model.rope);
+  }
+
+  /**
+   * Fill in tables, embeddings and rope angles.
+   *
+   * @param start when the sweep began, in milliseconds
+   * @throws SluiceError `bad-input` for a token that is not in the vocabulary, `context-full`
+   */
+  fill(rows: readonly Row[], start: number): StageTiming {
+    const { vocabulary } = this.#model;
+    for (const { sequence, position, token } of rows) {
+      if (!Number.isInteger(token) || token < 0 || token >= vocabulary)
+        throw new SluiceError("bad-input", `token ${token} is not in the vocabulary of ${vocabulary}`);
+      sequence.reserve(position + 1);
+    }
+    const askedRows = this.#fillTables(rows);
+    if (askedRows > MAXIMUM_ASKED)
+      throw new RangeError(`${askedRows} rows want logits, ${MAXIMUM_ASKED} at most`);
+    const readMs = this.#fillEmbeddings(rows);
+    const bytes = rows.length * this.#embedding.rowBytes;
+    return { bytes, readMs, waitMs: readMs, computeMs: performance.now() - start - readMs };
+  }
+
+  /** @returns how many rows ask for logits */
+  #fillTables(rows: readonly Row[]): number {
+    const { rowTable, askedTable, ropeTable } = this.#buffers;
+    const { dimensions } = this.#model.rope;
+    const table = this.#arena.words(rowTable, 2 * rows.length);
+    const asked = this.#arena.words(askedTable, MAXIMUM_ROWS);
+    let askedRows = 0;
+    for (const [index, { sequence, position, logits }] of rows.entries()) {
+      table[2 * index] = sequence.table;
+      table[2 * index + 1] = position;
+      if (logits) asked[askedRows++] = index;
+      const angles = this.#arena.floats(ropeTable + index * dimensions * 4, dimensions);
+      fillRopeRow(this.#frequencies, position, angles);
+    }
+    return askedRows;
+  }
+
+  /** @returns milliseconds of reading */
+  #fillEmbeddings(rows: readonly Row[]): number {
+    const { x } = this.#buffers;
+    const { width } = this.#model;
+    const start = performance.now();
+    for (const [index, { token }] of rows.entries())
+      this.#embedding.read(token, this.#arena.floats(x + index * width * 4, width));
+    return performance.now() - start;
+  }
+}
