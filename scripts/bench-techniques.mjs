@@ -20,7 +20,7 @@ const root = join(import.meta.dirname, "..");
 
 /** @type {Record<string, Change[]>} */
 const WITHOUT = {
-  "read-ahead": [{ file: "stream/ring.js", from: "const SLOTS = 16;", to: "const SLOTS = 1;" }],
+  "read-ahead": [{ file: "stream/ring.js", from: "const SLOTS = 10;", to: "const SLOTS = 1;" }],
   wrap: [
     {
       file: "stream/reader-worker.js",
@@ -28,7 +28,7 @@ const WITHOUT = {
       to: "for (let sweep = 0;; sweep++) { control.waitForJob(sweep);",
     },
   ],
-  batches: [{ file: "stream/reader-worker.js", from: "ring.slots >> 2", to: "0" }],
+  batches: [{ file: "stream/ring.js", from: "BATCH_CHUNKS = SLOTS / 2", to: "BATCH_CHUNKS = 1" }],
   kernels: [
     {
       file: "engine/compute-worker.js",
@@ -47,7 +47,7 @@ const VARIANTS = [
   { name: "+ read-ahead", without: ["wrap", "batches"], hugePages: false },
   { name: "+ wrap", without: ["batches"], hugePages: false },
   { name: "+ huge pages", without: ["batches"], hugePages: true },
-  { name: "+ reads of four chunks", without: [], hugePages: true },
+  { name: "+ reads of half the ring", without: [], hugePages: true },
   { name: "+ budget of 1.15 GB", without: [], hugePages: true, ram: "1150e6" },
 ];
 

@@ -4,15 +4,12 @@ import { closeSync, readvSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-/** As in src/stream/reader-worker.ts. */
-const BATCH = 4;
-
 const [dist, folder, sweeps] = process.argv.slice(2);
 /** @param {string} path */
 const load = (path) => import(pathToFileURL(join(dist, path)).href);
 const { openCache } = await load("store/cache.js");
 const { planSweep } = await load("stream/sweep-plan.js");
-const { createRing, slotOffset } = await load("stream/ring.js");
+const { BATCH_CHUNKS, createRing, slotOffset } = await load("stream/ring.js");
 const { openFile } = await load("stream/open-file.js");
 
 const plan = planSweep(folder, openCache(folder).manifest);
@@ -35,7 +32,7 @@ for (let sweep = 0; sweep < Number(sweeps); sweep++) {
       end += bytes;
       index++;
     } while (
-      targets.length < BATCH &&
+      targets.length < BATCH_CHUNKS &&
       plan.chunks[index]?.file === file &&
       plan.chunks[index].offset === end
     );
