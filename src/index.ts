@@ -37,6 +37,7 @@ export { type Cache, openCache } from "./store/cache.ts";
 export type { Compression, Dtype, Manifest } from "./store/types.ts";
 export { verifyCache } from "./store/verify.ts";
 export type { ChatMessage, EncodeOptions, Tokenizer } from "./text/types.ts";
-export type { StageTiming, SweepTiming } from "./timing/types.ts";
+export type { Lane, LaneEvent, SpanName } from "./timing/recording.ts";
+export type { Observer, StageTiming, SweepKind, SweepTiming } from "./timing/types.ts";
 export type { UnpackEvent, UnpackOptions, UnpackResult } from "./unpack/types.ts";
 export { unpack } from "./unpack/unpack.ts";
