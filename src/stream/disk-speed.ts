@@ -6,7 +6,7 @@ import {
   fsyncSync,
   openSync,
   readFileSync,
-  readSync,
+  readvSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -17,7 +17,7 @@ import { ALIGNMENT, CHUNK_BYTES } from "../store/layout.ts";
 import { mediumOf } from "../store/medium.ts";
 import { isRate, recall, remember } from "../store/remembered.ts";
 import { version } from "../version.ts";
-import { createRing, type Ring } from "./ring.ts";
+import { BATCH_CHUNKS, createRing, type Ring } from "./ring.ts";
 
 export interface DiskSpeed {
   /** Bytes per second past the page cache; null where platform or file system know no direct reads. */
@@ -34,7 +34,7 @@ export interface DiskSpeed {
 const FILE = "disk.json";
 const SCRATCH_BYTES = 64 * 1024 * 1024;
 /** What is read one way before the other takes its turn: then a disk's whims hit both. */
-const PIECE_BYTES = 8 * CHUNK_BYTES;
+const PIECE_BYTES = 2 * BATCH_CHUNKS * CHUNK_BYTES;
 /** Slow disks get a shorter file: writing stops after so many milliseconds. */
 const WRITE_MS = 500;
 /** The scratch file is not to be what fills a disk. */
@@ -65,7 +65,12 @@ export function diskSpeed(
 ): DiskSpeed | undefined {
   const folder = nearestFolder(root);
   const memory = ring?.shared ?? new SharedArrayBuffer(PIECE_BYTES);
-  const circumstances = { sluice: version(), device: statSync(folder).dev, hugePages: isOnHugePages(memory) };
+  const circumstances = {
+    sluice: version(),
+    device: statSync(folder).dev,
+    hugePages: isOnHugePages(memory),
+    readChunks: BATCH_CHUNKS,
+  };
   const known = recall(root, FILE, circumstances, isDiskSpeed);
   if (known && !again) return known;
   const scratch = join(folder, `.sluice-scratch-${process.pid}`);
@@ -143,11 +148,15 @@ function writeFile(file: number, slots: readonly Uint8Array[]): number {
   return done;
 }
 
-/** Milliseconds of reading a piece, chunk by chunk as the reader thread does. */
+/** Milliseconds of reading a piece, several chunks with one read as the reader thread does. */
 function timePiece(file: number, offset: number, slots: readonly Uint8Array[]): number {
   const start = performance.now();
-  for (let done = 0; done < PIECE_BYTES; done += CHUNK_BYTES)
-    readSync(file, slotAt(slots, done), 0, CHUNK_BYTES, offset + done);
+  for (let done = 0; done < PIECE_BYTES; done += BATCH_CHUNKS * CHUNK_BYTES) {
+    const targets = Array.from({ length: BATCH_CHUNKS }, (_, index) =>
+      slotAt(slots, done + index * CHUNK_BYTES),
+    );
+    readvSync(file, targets, offset + done);
+  }
   return performance.now() - start;
 }
 
