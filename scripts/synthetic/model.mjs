@@ -7,7 +7,7 @@ import { weights } from "./weights.mjs";
 
 /**
  * @typedef {object} Shape
- * @property {string} arch `llama`, `smollm3`, `qwen2` or `qwen3`
+ * @property {string} arch `llama`, `smollm3`, `qwen2`, `qwen3`, `mistral3` or `internlm2`
  * @property {string} type tensor type of the matrices
  * @property {Readonly<Record<string, string>>} [types] types of those that differ, by name (`attn_q`, …)
  * @property {number} layers

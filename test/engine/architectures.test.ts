@@ -11,7 +11,7 @@ afterAll(() => models.remove());
 describe("a synthetic model", () => {
   const ids = [1, 7, 200, 3, 90, 90, 15, 44, 101, 2];
 
-  it.each(["llama", "smollm3", "qwen2", "qwen3"])("of %s gives the logits of the reference", async (arch) => {
+  it.each(["llama", "smollm3", "qwen2", "qwen3", "mistral3", "internlm2"])("of %s gives the logits of the reference", async (arch) => {
     const path = models.make({ arch });
     const exact = fileLogits(path, ids);
     for (const [dtype, tolerance] of [
