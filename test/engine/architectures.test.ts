@@ -11,18 +11,21 @@ afterAll(() => models.remove());
 describe("a synthetic model", () => {
   const ids = [1, 7, 200, 3, 90, 90, 15, 44, 101, 2];
 
-  it.each(["llama", "smollm3", "qwen2", "qwen3", "mistral3", "internlm2"])("of %s gives the logits of the reference", async (arch) => {
-    const path = models.make({ arch });
-    const exact = fileLogits(path, ids);
-    for (const [dtype, tolerance] of [
-      ["f32", 1e-11],
-      ["q8", 1e-6],
-    ] as const) {
-      const model = await models.open(path, { dtype });
-      expect(nmse(await allLogits(model, ids), exact)).toBeLessThan(tolerance);
-      await model.close();
-    }
-  });
+  it.each(["llama", "smollm3", "qwen2", "qwen3", "mistral3", "internlm2"])(
+    "of %s gives the logits of the reference",
+    async (arch) => {
+      const path = models.make({ arch });
+      const exact = fileLogits(path, ids);
+      for (const [dtype, tolerance] of [
+        ["f32", 1e-11],
+        ["q8", 1e-6],
+      ] as const) {
+        const model = await models.open(path, { dtype });
+        expect(nmse(await allLogits(model, ids), exact)).toBeLessThan(tolerance);
+        await model.close();
+      }
+    },
+  );
 
   it.each(["qwen2", "qwen3"])(
     "of %s answers alike whether its prompt is read at once or in pieces",
