@@ -80,8 +80,8 @@ describe("dequantization by hand", () => {
   });
 
   it("refuses other types by name", () => {
-    expect(() => blockFormat("q4_K", "blk.0.attn_q.weight")).toThrow(
-      'tensor "blk.0.attn_q.weight" of type q4_K cannot be read; sluice reads f32, f16, bf16, q8_0',
+    expect(() => blockFormat("q8_K", "blk.0.attn_q.weight")).toThrow(
+      'tensor "blk.0.attn_q.weight" of type q8_K cannot be read; sluice reads f32, f16, bf16, q8_0',
     );
   });
 });
