@@ -46,6 +46,48 @@ describe.runIf(existsSync(VECTORS))("dequantization against ggml", () => {
   });
 });
 
+/** Bytes that give every 16-bit scale of a block the same value, wherever it lies. */
+const EXTREMES = [
+  ["zero", [0, 0]],
+  ["0xff, NaN", [0xff, 0xff]],
+  ["infinite scales", [0x00, 0x7c]],
+  ["minus infinity", [0x00, 0xfc]],
+  ["NaN in scales at odd places", [0x7e, 0x7e]],
+] as const;
+
+describe.each(EXTREMES)("blocks of nothing but %s", (_, pattern) => {
+  it.each(SUPPORTED_TYPES)("%s", (type) => {
+    const { blockSize, blockBytes, dequantize } = blockFormat(type);
+    const blocks = Math.max(3, 4 / blockBytes);
+    const source = Uint8Array.from({ length: blocks * blockBytes }, (__, i) => pattern[i % 2]);
+    const untouched = 123.5;
+    const target = new Float32Array(blocks * blockSize + 8).fill(untouched);
+    dequantize(source, target, blocks * blockSize);
+    const values = target.subarray(0, blocks * blockSize);
+    // Every value is written, and none behind the last.
+    expect(values.includes(untouched)).toBe(false);
+    expect(target.subarray(blocks * blockSize).every((value) => value === untouched)).toBe(true);
+    if (pattern[0] === 0 && pattern[1] === 0 && type !== "mxfp4")
+      expect(values.every((v) => v === 0)).toBe(true);
+  });
+});
+
+it("the least scale of MXFP4 is not zero, the highest overflows as ggml's does", () => {
+  const target = new Float32Array(32);
+  // The first value is 1/2, the one of the high half 6.
+  blockFormat("mxfp4").dequantize(Uint8Array.of(0, 0x71, ...new Array(15).fill(0)), target, 32);
+  expect([target[0], target[16]]).toEqual([2 ** -128, 12 * 2 ** -128]);
+  blockFormat("mxfp4").dequantize(Uint8Array.of(255, 0x71, ...new Array(15).fill(0)), target, 32);
+  expect([target[0], target[16]]).toEqual([2 ** 127, Infinity]);
+});
+
+it("0x7f is zero as a scale of NVFP4", () => {
+  const target = new Float32Array(64);
+  const pairs = new Array(32).fill(0x22);
+  blockFormat("nvfp4").dequantize(Uint8Array.of(0, 1, 0x7f, 0xff, ...pairs), target, 64);
+  expect([target[0], target[16], target[32], target[48]]).toEqual([0, 2 ** -9, 0, 480]);
+});
+
 /** A block whose quants are 0 to 15 twice over, with scale 0.5 (0x3800) and, where there is one, minimum -1 (0xbc00). */
 const nibbles = Array.from({ length: 16 }, (_, i) => i | ((15 - i) << 4));
 const up = Array.from({ length: 16 }, (_, i) => i);
