@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { blockFormat, SUPPORTED_TYPES } from "../../src/quant/index.ts";
@@ -43,6 +44,50 @@ describe.runIf(existsSync(VECTORS))("dequantization against ggml", () => {
     }
     expect(different).toBe(0);
     expect(expected.length).toBe(4 * type.elements);
+  });
+});
+
+describe("512 random blocks, which reach every point of the codebooks", () => {
+  /** Beginning of the SHA-256 of the values that libggml gives, every NaN as 0x7fc00000. */
+  it.each([
+    ["q4_0", "72231984696b6995"],
+    ["q4_1", "bf194dda646101b1"],
+    ["q5_0", "81ca1bbd40a7a0b2"],
+    ["q5_1", "bd5d30ae3e4302ea"],
+    ["q8_0", "c3a9697ec3de221f"],
+    ["q2_K", "2bf6552cd40a5bf0"],
+    ["q3_K", "8d351d5c0269e576"],
+    ["q4_K", "121a74a192c97254"],
+    ["q5_K", "e43e2aa585dfdb0f"],
+    ["q6_K", "1722f5a306f97c5b"],
+    ["iq1_s", "608fade7089b0851"],
+    ["iq1_m", "9c3737ab41624f7f"],
+    ["iq2_xxs", "1d7639b49a7a6f15"],
+    ["iq2_xs", "22f0f1c2f2fa00f8"],
+    ["iq2_s", "84701c71f43a6e56"],
+    ["iq3_xxs", "577c5378ae3e24da"],
+    ["iq3_s", "73a3daf176a9268a"],
+    ["iq4_nl", "275727db95e939a3"],
+    ["iq4_xs", "5e6c967839641f16"],
+    ["tq1_0", "4d40f329a98cd68d"],
+    ["tq2_0", "1c90cc8e4bee4ea6"],
+    ["mxfp4", "a519340326c007af"],
+    ["nvfp4", "e9a4cf9d6b394b8e"],
+    ["q1_0", "496cb008003eb8bf"],
+    ["q2_0", "903b364331bee439"],
+  ])("%s", (type, expected) => {
+    const { blockSize, blockBytes, dequantize } = blockFormat(type);
+    let state = 1;
+    const source = Uint8Array.from({ length: 512 * blockBytes }, () => {
+      state = (Math.imul(state, 1664525) + 1013904223) | 0;
+      return state >>> 24;
+    });
+    const values = new Float32Array(512 * blockSize);
+    dequantize(source, values, values.length);
+    const bits = new Uint32Array(values.buffer).map((word) =>
+      (word & 0x7fffffff) > 0x7f800000 ? 0x7fc00000 : word,
+    );
+    expect(createHash("sha256").update(bits).digest("hex").slice(0, 16)).toBe(expected);
   });
 });
 
@@ -110,6 +155,13 @@ describe("dequantization by hand", () => {
       [0, 0x38, 1, 0, 1, 0x80, ...nibbles],
       both.map((q, i) => (q + ([0, 16, 31].includes(i) ? 16 : 0) - 16) / 2),
     ],
+    // Bits of a byte from the lowest on: 1, 0, 1, 0, … and 0, 1, 2, 3.
+    [
+      "q1_0",
+      [0, 0x38, ...new Array(16).fill(0x55)],
+      Array.from({ length: 128 }, (_, i) => (i % 2 === 0 ? 0.5 : -0.5)),
+    ],
+    ["q2_0", [0, 0x38, ...new Array(16).fill(0xe4)], Array.from({ length: 64 }, (_, i) => ((i % 4) - 1) / 2)],
     [
       "q5_1",
       [0, 0x38, 0, 0xbc, 1, 0, 1, 0x80, ...nibbles],
