@@ -65,7 +65,7 @@ function readTensorType(cursor: Cursor): TensorType {
     : `is of the unknown type ${id}`;
   throw cursor.fail(
     `${problem}; sluice reads ${SUPPORTED_TYPES.join(", ")}`,
-    "Use a file of the same model in one of these types (Q8_0 is the usual choice), or download this one again if it should be in one.",
+    "Use a file of the same model in one of these types (Q8_0 is the usual choice); if this one should be, download it again.",
   );
 }
 
