@@ -4,6 +4,7 @@ import { PRE_TOKENIZERS } from "./pre-tokenizers.ts";
 import { findText } from "./token-texts.ts";
 import type { TokenizerData } from "./tokenizer-data.ts";
 import { alignUtf8 } from "./utf8.ts";
+import { splitWords } from "./word-splitter.ts";
 
 /**
  * Byte-level BPE: text is cut into words, and within each the pair of neighbouring symbols whose merge rule has the
@@ -13,7 +14,7 @@ export type TextEncoder = (input: Uint8Array, ids: number[]) => void;
 
 export function createBpeEncoder(data: TokenizerData): TextEncoder {
   const { texts, index, merges, byteSymbols } = data;
-  const { words, ignoreMerges } = PRE_TOKENIZERS[data.preTokenizer!];
+  const { steps, ignoreMerges } = PRE_TOKENIZERS[data.preTokenizer!];
   const size = data.types.length;
   const loop = new MergeLoop();
   let symbols = new Int32Array(64);
@@ -54,7 +55,7 @@ export function createBpeEncoder(data: TokenizerData): TextEncoder {
   return (input, ids) => {
     const { bytes, text } = alignUtf8(input);
     let from = 0;
-    for (const [word] of text.matchAll(words)) {
+    for (const word of splitWords(text, steps)) {
       const to = from + utf8Length(word);
       encodeWord(bytes, from, to, ids);
       from = to;

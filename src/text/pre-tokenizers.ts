@@ -1,11 +1,11 @@
 import { SluiceError } from "../errors.ts";
-
-export type PreTokenizerName = "llama-bpe" | "smaug-bpe" | "gpt-2" | "qwen2";
+import * as patterns from "./word-patterns.ts";
+import { matches, type Splitter, thousands } from "./word-splitter.ts";
 
 /** How a byte-level BPE tokenizer cuts text into words before merging, with what llama.cpp ties to its name. */
 export interface PreTokenizer {
-  /** Matches word after word; every character belongs to one. */
-  readonly words: RegExp;
+  /** Applied one after the other. */
+  readonly steps: readonly Splitter[];
   /** A word that is in the vocabulary is one token, whatever the merges say. */
   readonly ignoreMerges: boolean;
   /** Whether a BOS is added where the file does not say. */
@@ -14,48 +14,96 @@ export interface PreTokenizer {
   readonly aliases: readonly string[];
 }
 
-// White_Space of Unicode, which `\s` means in these patterns. JavaScript's `\s` lacks U+0085 and has U+FEFF.
-const S = "\\t-\\r \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
-const CONTRACTION = "'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD]";
+type Flags = Partial<Pick<PreTokenizer, "ignoreMerges" | "addBos">>;
 
-// Of a run of white space, the last one goes to the word after it.
-const SPACES = `[${S}]+(?![^${S}])|[${S}]+`;
-
-/** The pattern of GPT-4 and its heirs, which differ in how many digits make a word. */
-function gpt4Words(digits: string): RegExp {
-  const word = "[^\\r\\n\\p{L}\\p{N}]?\\p{L}+";
-  const symbols = ` ?[^${S}\\p{L}\\p{N}]+[\\r\\n]*`;
-  const lines = `[${S}]*[\\r\\n]+`;
-  return new RegExp(`${CONTRACTION}|${word}|${digits}|${symbols}|${lines}|${SPACES}`, "gu");
+function pre(
+  steps: readonly (string | Splitter)[],
+  aliases: readonly string[] = [],
+  flags: Flags = {},
+): PreTokenizer {
+  const splitters = steps.map((step) => (typeof step === "string" ? matches(step) : step));
+  return { steps: splitters, aliases, ignoreMerges: false, addBos: false, ...flags };
 }
 
-const GPT2_WORDS = new RegExp(
-  `'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^${S}\\p{L}\\p{N}]+|${SPACES}`,
-  "gu",
-);
-const LLAMA3_WORDS = gpt4Words("\\p{N}{1,3}");
+const { DIGIT, THREE_DIGITS, GPT2, HAN_OR_KANA, DEEPSEEK3 } = patterns;
+const LLAMA3 = patterns.gpt4(THREE_DIGITS);
+const QWEN2 = patterns.gpt4(DIGIT);
 
-export const PRE_TOKENIZERS: Readonly<Record<PreTokenizerName, PreTokenizer>> = {
-  "llama-bpe": {
-    words: LLAMA3_WORDS,
+const FAMILIES = {
+  "llama-bpe": pre([LLAMA3], ["llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2"], {
     ignoreMerges: true,
     addBos: true,
-    aliases: ["llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2"],
-  },
-  "smaug-bpe": { words: LLAMA3_WORDS, ignoreMerges: false, addBos: false, aliases: [] },
-  "gpt-2": {
-    words: GPT2_WORDS,
-    ignoreMerges: false,
-    addBos: false,
-    aliases: ["phi-2", "gigachat", "a.x-4.0", "mellum", "exaone4"],
-  },
-  qwen2: {
-    words: gpt4Words("\\p{N}"),
-    ignoreMerges: false,
-    addBos: false,
-    aliases: ["deepseek-r1-qwen", "kormo", "megrez"],
-  },
+  }),
+  "smaug-bpe": pre([LLAMA3], ["dbrx", "glm4", "chatglm-bpe"]),
+  "gpt-2": pre(
+    [GPT2],
+    [
+      ...["phi-2", "gigachat", "a.x-4.0", "mellum", "exaone4"],
+      ...["mpt", "olmo", "jais", "trillion", "granite-docling"],
+    ],
+  ),
+  qwen2: pre(
+    [QWEN2],
+    ["deepseek-r1-qwen", "kormo", "megrez", "f2llmv2", "stablelm2", "hunyuan", "solar-open", "grok-2"],
+  ),
+  qwen35: pre([patterns.QWEN35]),
+  starcoder: pre(
+    [DIGIT, GPT2],
+    ["refact", "command-r", "smollm", "codeshell", "exaone", "minerva-7b", "mellum2"],
+  ),
+  falcon: pre([patterns.FALCON_PUNCTUATION, GPT2, patterns.THREE_ASCII_DIGITS]),
+  "deepseek-llm": pre([
+    patterns.LINE_BREAK,
+    patterns.DEEPSEEK_LETTERS,
+    patterns.DEEPSEEK_PUNCTUATION,
+    patterns.TRAILING_SPACES,
+    patterns.CJK,
+    "\\p{N}+",
+  ]),
+  "deepseek-coder": pre([
+    patterns.LINE_BREAK,
+    patterns.SPACED_LETTERS,
+    patterns.SPACED_PUNCTUATION,
+    patterns.CJK,
+    DIGIT,
+  ]),
+  "deepseek-v3": pre([THREE_DIGITS, HAN_OR_KANA, DEEPSEEK3], ["hunyuan-dense", "hy_v4", "joyai-llm"]),
+  tekken: pre([patterns.TEKKEN], [], { ignoreMerges: true, addBos: true }),
+  "gpt-4o": pre([patterns.GPT4O], ["llama4", "kanana2", "talkie", "minimax-m2"]),
+  bloom: pre([patterns.BLOOM], ["poro-chat", "gpt3-finnish"]),
+  viking: pre([patterns.BLOOM, DIGIT]),
+  chameleon: pre(
+    [
+      patterns.CHAMELEON_SENTINEL,
+      patterns.CHAMELEON_IMAGE,
+      patterns.CHAMELEON_SPACES,
+      DIGIT,
+      patterns.CHAMELEON_PUNCTUATION,
+      GPT2,
+    ],
+    [],
+    { addBos: true },
+  ),
+  "jais-2": pre([patterns.JAIS2]),
+  bailingmoe: pre([patterns.BAILING], ["bailingmoe2", "llada-moe"]),
+  "seed-coder": pre([patterns.SEED]),
+  "exaone-moe": pre([patterns.EXAONE_MOE]),
+  "kimi-k2": pre([patterns.KIMI]),
+  youtu: pre([patterns.YOUTU_SCRIPTS, patterns.uncasedGpt4o(DIGIT)], [], { ignoreMerges: true }),
+  tiny_aya: pre(
+    [thousands(patterns.BOUNDED_DIGITS, { joined: false }), patterns.uncasedGpt4o(THREE_DIGITS)],
+    ["cohere2moe"],
+  ),
+  afmoe: pre([thousands("\\p{N}+", { joined: true }), patterns.AFMOE_SCRIPTS, DEEPSEEK3]),
+  laguna: pre([patterns.LINE_OR_BREAKS, QWEN2]),
+  minicpm5: pre([THREE_DIGITS, patterns.gpt4("\\p{N}+")], [], { ignoreMerges: true }),
+  spark2_5: pre([THREE_DIGITS, HAN_OR_KANA, patterns.SPARK, DIGIT]),
+  ufakzeka: pre([patterns.UFAKZEKA]),
 };
+
+export type PreTokenizerName = keyof typeof FAMILIES;
+
+export const PRE_TOKENIZERS: Readonly<Record<PreTokenizerName, PreTokenizer>> = FAMILIES;
 
 /**
  * The pre-tokenizer that a file names. None is guessed: words that are cut differently from what the model was
@@ -64,7 +112,6 @@ export const PRE_TOKENIZERS: Readonly<Record<PreTokenizerName, PreTokenizer>> = 
  * @param name value of `tokenizer.ggml.pre`; llama.cpp goes on with a rough default where it is absent.
  */
 export function preTokenizerName(name: string | undefined): PreTokenizerName {
-  const names = Object.keys(PRE_TOKENIZERS) as PreTokenizerName[];
   if (name === undefined || name === "" || name === "default") {
     throw new SluiceError(
       "unsupported",
@@ -74,11 +121,17 @@ export function preTokenizerName(name: string | undefined): PreTokenizerName {
       },
     );
   }
+  const names = Object.keys(PRE_TOKENIZERS) as PreTokenizerName[];
   const found = names.find((candidate) => {
     return candidate === name || PRE_TOKENIZERS[candidate].aliases.includes(name);
   });
   if (found !== undefined) return found;
   throw new SluiceError("unsupported", `pre-tokenizer "${name}" is not supported`, {
-    next: `Supported are ${names.join(", ")} and SentencePiece tokenizers (tokenizer.ggml.model = llama).`,
+    next: `Supported are ${supportedNames().join(", ")}. If llama.cpp runs this model, report the name "${name}" and the model.`,
   });
+}
+
+/** Every value of `tokenizer.ggml.pre` that is known. */
+export function supportedNames(): string[] {
+  return Object.entries(PRE_TOKENIZERS).flatMap(([name, { aliases }]) => [name, ...aliases]);
 }
