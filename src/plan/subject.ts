@@ -1,4 +1,5 @@
 import { statSync } from "node:fs";
+import { join } from "node:path";
 import { openGguf } from "../gguf/open.ts";
 import { planModel } from "../model/plan-model.ts";
 import type { ModelPlan } from "../model/types.ts";
@@ -11,6 +12,8 @@ export interface Subject {
   readonly plan: ModelPlan;
   /** Bytes of the cache's file of the tokenizer. */
   readonly tokenizerBytes: number;
+  /** The largest file of it, to measure the disk with. */
+  readonly sample: string;
 }
 
 /**
@@ -22,7 +25,7 @@ export function openSubject(path: string): Subject {
   const gguf = openGguf(path);
   try {
     const tokenizerBytes = encodeTokenizerData(buildTokenizerData(gguf)).length;
-    return { plan: planModel(gguf), tokenizerBytes };
+    return { plan: planModel(gguf), tokenizerBytes, sample: path };
   } finally {
     gguf.close();
   }
@@ -36,5 +39,6 @@ function fromCache(folder: string): Subject {
     layers: layers.map(({ tensors }) => tensors),
     output: output.tensors,
   };
-  return { plan, tokenizerBytes: tokenizer.bytes };
+  const largest = [...layers, output].sort((a, b) => b.bytes - a.bytes)[0];
+  return { plan, tokenizerBytes: tokenizer.bytes, sample: join(folder, largest.name) };
 }
