@@ -7,7 +7,8 @@ import { planModel } from "../model/plan-model.ts";
 import { buildTokenizerData } from "../text/build-tokenizer-data.ts";
 import { formatTable } from "../timing/table.ts";
 import { type ShownItem, type ShownValue, showValue } from "./inspect-metadata.ts";
-import { chooseModel } from "./model-argument.ts";
+import { MODEL_FILE_ARGUMENT, modelOrBundled } from "./model-argument.ts";
+import { checkIsNoFolder } from "./model-file.ts";
 import { print } from "./note.ts";
 import { printableJson, printableLine } from "./printable.ts";
 
@@ -17,11 +18,13 @@ const VALUE_WIDTH = 100;
 export function inspectCommand(): Command {
   const command = new Command("inspect")
     .description("Show what is in a GGUF file: header, metadata, tensors, and whether sluice can run it.")
-    .argument("[model]", "GGUF file")
+    .argument("[model]", MODEL_FILE_ARGUMENT)
     .option("-m, --model <file>", "GGUF file, as an option")
     .option("--json", "as one JSON object")
     .action((argument: string | undefined, flags: { model?: string; json?: boolean }) => {
-      const gguf = openGguf(chooseModel(argument, flags.model, command));
+      const path = modelOrBundled(argument, flags.model, command);
+      checkIsNoFolder(path);
+      const gguf = openGguf(path);
       try {
         print(`${flags.json ? inspectJson(gguf) : inspectText(gguf)}\n`);
       } finally {

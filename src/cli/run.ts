@@ -6,7 +6,7 @@ import { addEngineOptions, type EngineFlags } from "./engine-options.ts";
 import { addUnpackOptions, type UnpackFlags } from "./ensure-unpacked.ts";
 import { EXPLAINED } from "./explain-view.ts";
 import { interruptSignal, signalExitCode } from "./interrupt.ts";
-import { BUNDLED_MODEL, chooseModel } from "./model-argument.ts";
+import { MODEL_ARGUMENT, modelOrBundled } from "./model-argument.ts";
 import { note } from "./note.ts";
 import {
   addGenerationOptions,
@@ -45,7 +45,7 @@ type RunFlags = PromptFlags &
 /** Model and prompt: what is to be answered, and by whom. */
 export function addPromptOptions(command: Command): Command {
   return command
-    .argument("[model]", "GGUF file, or the folder of an unpacked model")
+    .argument("[model]", MODEL_ARGUMENT)
     .option("-m, --model <file>", "GGUF file, as an option")
     .option(
       "-p, --prompt <text>",
@@ -62,7 +62,7 @@ export function addPromptOptions(command: Command): Command {
 export function runCommand(): Command {
   const command = addPromptOptions(
     new Command("run").description(
-      "Generate one answer. It goes to stdout as it comes, everything else to stderr. Without a model, the small one that comes with sluice answers.",
+      "Generate one answer. It goes to stdout as it comes, everything else to stderr.",
     ),
   );
   const logprobs = new Option(
@@ -88,10 +88,7 @@ export function runCommand(): Command {
 }
 
 async function run(argument: string | undefined, flags: RunFlags, command: Command): Promise<void> {
-  const path = chooseModel(argument, flags.model, command, BUNDLED_MODEL);
-  if (argument === undefined && flags.model === undefined && process.stderr.isTTY) {
-    note("sluice: no model given: the small one that comes with sluice answers");
-  }
+  const path = modelOrBundled(argument, flags.model, command);
   const source = promptSource(flags, command);
   const sampling = samplingOptions(flags, command);
   const { predict, logprobs, stop = [] } = flags;

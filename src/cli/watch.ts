@@ -12,7 +12,7 @@ import { addEngineOptions, type EngineFlags } from "./engine-options.ts";
 import { addUnpackOptions, type UnpackFlags } from "./ensure-unpacked.ts";
 import { glyphsFor } from "./glyphs.ts";
 import { interruptSignal, signalExitCode } from "./interrupt.ts";
-import { chooseModel } from "./model-argument.ts";
+import { modelOrBundled } from "./model-argument.ts";
 import { note, print } from "./note.ts";
 import { addGenerationOptions, type GenerationFlags, samplingOptions } from "./options.ts";
 import { preparePrompt } from "./prepare-prompt.ts";
@@ -60,7 +60,7 @@ export function watchCommand(): Command {
 }
 
 async function watch(argument: string | undefined, flags: WatchFlags, command: Command): Promise<void> {
-  const path = chooseModel(argument, flags.model, command);
+  const path = modelOrBundled(argument, flags.model, command);
   const source = promptSource(flags, command);
   const sampling = samplingOptions(flags, command);
   const { predict } = flags;
