@@ -34,7 +34,7 @@ export function verdictSentence(recording: CondensedRecording): string {
     case "disk":
       return `The disk sets the speed. A token takes ${token}, and ${waiting} of that is waiting for bytes. The disk gives ${rate}${limit}.`;
     case "page cache":
-      return `Reading sets the speed, through the system’s page cache. A token takes ${token}, and ${waiting} of that is waiting for bytes. They come at ${rate}, ${machine.disk === undefined ? "out of memory or from disk: only the system knows" : "faster than the disk can read: most of them were in memory already, in the page cache"}.`;
+      return `Reading sets the speed, through the system’s page cache. A token takes ${token}, and ${waiting} of that is waiting for bytes. They come at ${rate}, ${machine.disk === undefined ? "out of memory or from disk: only the system knows" : "faster than the disk can read: many of them were in memory already, in the page cache"}.`;
     case "compute":
       return `The arithmetic sets the speed. A token takes ${token}, and only ${waiting} of that is waiting for bytes: reading, at ${rate}${place && ` ${place}`}, keeps up.`;
     case "memory":
