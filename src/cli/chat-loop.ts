@@ -8,6 +8,8 @@ import { interruptSignal, signalExitCode, takeCtrlC } from "./interrupt.ts";
 import { appendHistory, readHistory } from "./line-editor/history-file.ts";
 import { LineInput } from "./line-input.ts";
 import { note } from "./note.ts";
+import { printableLine } from "./printable.ts";
+import { resumeCommand } from "./resume.ts";
 import { SessionKeeper } from "./session-keeper.ts";
 import { resolveSessions } from "./session-options.ts";
 import { stateFolder } from "./state-folder.ts";
@@ -23,7 +25,13 @@ export async function chatLoop(
   {
     resume,
     given,
-  }: { readonly resume?: SessionEntry | undefined; readonly given?: ReadonlySet<string> } = {},
+    named,
+  }: {
+    readonly resume?: SessionEntry | undefined;
+    readonly given?: ReadonlySet<string>;
+    /** The model as the user named it, if so. */
+    readonly named?: string | undefined;
+  } = {},
 ): Promise<void> {
   const interactive = Boolean(process.stdin.isTTY && process.stdout.isTTY);
   // Who pipes messages in has them already.
@@ -37,20 +45,29 @@ export async function chatLoop(
   const onCtrlC = () => {
     if (input.lent) return;
     if (talk.stop()) leavesNext = true;
-    else if (!talk.answering && input.discardTyped()) leavesNext = false;
+    else if (!talk.answering && (input.discardTyped() || input.giveUp())) leavesNext = false;
     else if (leavesNext) {
       input.close();
       if (talk.answering || !input.canEdit) process.stdout.write("\n");
+      sayGoodbye();
       process.exit(signalExitCode());
     } else {
       leavesNext = true;
       input.note("Press Ctrl-C again to leave.");
     }
   };
+  const onTyped = () => {
+    leavesNext = false;
+  };
+  const sayGoodbye = () => {
+    const { name, hasSaved } = keeper;
+    if (!interactive || name === undefined || !hasSaved || talk.conversation.turns.length === 0) return;
+    note(`Saved as ${printableLine(name)}; to go on: ${resumeCommand(name, named)}`);
+  };
   const historyPath = join(stateFolder(), "chat-history");
   const history = interactive ? readHistory(historyPath) : [];
   if (interactive) note(talk.banner());
-  const input = new LineInput({ interactive, onCtrlC, history, complete: completeCommand });
+  const input = new LineInput({ interactive, onCtrlC, onTyped, history, complete: completeCommand });
   talk.input = input;
   const closeInput = () => input.close();
   const releaseCtrlC = interactive ? takeCtrlC(onCtrlC) : () => {};
@@ -61,14 +78,17 @@ export async function chatLoop(
     if (resume) await talk.resume(resume);
     for (;;) {
       const entry: string[] = [];
-      const entered = await readChatInput(async (prompt) => {
-        const line = await input.next(prompt);
-        if (line !== undefined) entry.push(line);
+      const entered = await readChatInput(async (prompt, optional) => {
+        const line = await input.next(prompt, { optional });
+        if (typeof line === "string") {
+          entry.push(line);
+          leavesNext = false;
+        }
         return line;
       });
       throwIfAborted(interruptSignal);
       if (entered === undefined) break;
-      leavesNext = false;
+      if (entered.kind === "nothing") continue;
       const text = entry.join("\n");
       if (input.remember(text)) remember(text);
       await talk.take(entered);
@@ -81,6 +101,7 @@ export async function chatLoop(
     releaseCtrlC();
     input.close();
   }
+  sayGoodbye();
 }
 
 /** Adds to the history that is kept. Where that fails it is said once: the chat goes on. */

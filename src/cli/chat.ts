@@ -67,7 +67,7 @@ export function chatCommand(): Command {
         Object.keys(flags).filter((name) => command.getOptionValueSource(name) === "cli"),
       );
       await withModel(path, { ...flags, ...savedKv(entry, flags, command) }, (model) =>
-        chatLoop(model, options, { resume: entry, given }),
+        chatLoop(model, options, { resume: entry, given, named: argument ?? flags.model }),
       );
     },
   );

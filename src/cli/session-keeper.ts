@@ -30,6 +30,8 @@ export class SessionKeeper {
   #created = new Date();
   /** What was saved last. */
   #saved = "";
+  /** Whether this chat has saved the conversation, or more of it. */
+  #hasSaved = false;
   /** What was said about a failure: once is enough. */
   #complaint: string | undefined;
 
@@ -44,6 +46,11 @@ export class SessionKeeper {
     return this.#name;
   }
 
+  /** Whether what was said in this chat can be gone on with. */
+  get hasSaved(): boolean {
+    return this.#hasSaved;
+  }
+
   /** What follows is another conversation, of today; the one that was saved stays as it is. */
   begin(talk: Talk): void {
     if (!this.#given.has("date")) talk.template = { ...talk.template, date: new Date() };
@@ -54,6 +61,7 @@ export class SessionKeeper {
     this.#name = undefined;
     this.#writer = undefined;
     this.#created = new Date();
+    this.#hasSaved = false;
   }
 
   /** Save what has changed since the last time. A failure is told, and the chat goes on. */
@@ -176,6 +184,7 @@ export class SessionKeeper {
       ids,
     };
     await writer.save(content, blocks);
+    this.#hasSaved = true;
   }
 
   async #prune(name: string): Promise<void> {

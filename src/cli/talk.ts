@@ -47,7 +47,7 @@ export class Talk {
   think: ThinkMode | undefined;
   /** The last question that got no answer at all: it is not part of the conversation. */
   unanswered: string | undefined;
-  /** Whether any turn could not be answered. */
+  /** Whether a turn could not be answered, or a command not be carried out. */
   failed = false;
   /** Whether the user wants to leave. */
   left = false;
@@ -107,7 +107,10 @@ export class Talk {
 
   async #command(name: string, argument: string): Promise<void> {
     const command = findCommand(name);
-    if (command === undefined) return note(unknownCommand(name));
+    if (command === undefined) {
+      this.failed = true;
+      return note(unknownCommand(name));
+    }
     try {
       await command.run(this, argument);
     } catch (error) {

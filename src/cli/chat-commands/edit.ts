@@ -26,7 +26,10 @@ async function ask({ input }: Talk, question: string): Promise<string | undefine
     if (text !== undefined && text.trim() !== "") input.echo(text);
     return text;
   }
-  if (input?.canEdit) return input.next("> ", question);
+  if (input?.canEdit) {
+    const text = await input.next("> ", { text: question, optional: true });
+    return typeof text === "string" ? text : undefined;
+  }
   note("It can only be changed in a terminal; or say what it should be: /edit TEXT.");
   return undefined;
 }

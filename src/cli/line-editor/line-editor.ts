@@ -14,6 +14,8 @@ export interface LineEditorOptions {
   /** What a text that is being typed may become, for Tab. */
   readonly complete: (text: string) => readonly string[];
   readonly onCtrlC: () => void;
+  /** Any other key was typed. */
+  readonly onTyped: () => void;
   /** An entry is ready, or the input has ended. */
   readonly onEntry: (text: string | undefined) => void;
 }
@@ -57,6 +59,12 @@ export class LineEditor {
     this.#paint();
   }
 
+  /** Take the prompt away: what is on the screen stays, and output goes on below. */
+  hide(): void {
+    if (this.#visible) this.#painter.leave();
+    this.#visible = false;
+  }
+
   /** Print an entry that was finished before its prompt came. */
   echo(prompt: string, text: string): void {
     this.#painter.forget();
@@ -97,8 +105,7 @@ export class LineEditor {
   }
 
   close(): void {
-    if (this.#visible) this.#painter.leave();
-    this.#visible = false;
+    this.hide();
     this.suspend();
     this.#terminal.close();
     process.stdin.off("end", this.#onEnd);
@@ -108,6 +115,7 @@ export class LineEditor {
 
   readonly #onKey = (typed: string | undefined, key: Key): void => {
     const name = keyName(key);
+    if (name !== "ctrl+c") this.#options.onTyped();
     if (name === "paste-start") this.#pasted = [];
     else if (name === "paste-end") this.#paste();
     else if (this.#pasted) this.#pasted.push(typed ?? "");
@@ -127,7 +135,7 @@ export class LineEditor {
     enter: () => this.#submit(),
     "ctrl+c": () => this.#options.onCtrlC(),
     "ctrl+d": () => {
-      if (this.#buffer.text === "" && this.#visible) this.#onEnd();
+      if (this.#buffer.text === "") this.#onEnd();
       else this.#buffer.delete();
     },
     "ctrl+z": () => this.#stop(),
