@@ -168,10 +168,12 @@ describe.runIf(HAS_TERMINAL)("chat, on a terminal", () => {
     expect(readdirSync(temporary)).toEqual([]);
   });
 
-  it.each(["SIGHUP", "SIGTERM"] as const)("leaves the terminal as it was at %s", (name) => {
-    const { code, cooked } = terminal(["chat"], [["> ", ""]], { signal: constants.signals[name] });
+  it.each(["SIGHUP", "SIGQUIT", "SIGTERM"] as const)("leaves the terminal as it was at %s", (name) => {
+    const { output, code, cooked } = terminal(["chat"], [["> ", ""]], { signal: constants.signals[name] });
     expect(cooked).toBe(true);
-    expect(code).toBe(name === "SIGHUP" ? -constants.signals.SIGHUP : 128 + constants.signals.SIGTERM);
+    // The terminal marks pastes no longer.
+    expect(output.lastIndexOf("\x1b[?2004l")).toBeGreaterThan(output.lastIndexOf("\x1b[?2004h"));
+    expect(code).toBe(name === "SIGTERM" ? 128 + constants.signals.SIGTERM : -constants.signals[name]);
   });
 
   it("shows what a template puts into its text or its refusal, and is not driven by it", () => {

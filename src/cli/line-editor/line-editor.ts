@@ -30,6 +30,8 @@ export class LineEditor {
   #prompt = "> ";
   #visible = false;
   #painting = false;
+  /** Milliseconds that the last painting took. */
+  #paintMs = 0;
   /** Whether another program has the terminal. */
   #lent = false;
   /** What is being pasted, as far as it came. */
@@ -222,14 +224,18 @@ export class LineEditor {
     this.#paint();
   };
 
-  /** Once for all keys that came together. */
+  /** Once for all keys that came together; of a long text, not for more than half of the time. */
   #paintSoon(): void {
     if (this.#painting || this.#pasted) return;
     this.#painting = true;
-    setImmediate(() => {
+    const paint = () => {
       this.#painting = false;
+      const start = performance.now();
       this.#paint();
-    });
+      this.#paintMs = performance.now() - start;
+    };
+    if (this.#paintMs < SLOW_MS) setImmediate(paint);
+    else setTimeout(paint, this.#paintMs);
   }
 
   #paint(): void {
@@ -255,6 +261,9 @@ export class LineEditor {
     return process.stdout.columns || 80;
   }
 }
+
+/** A painting that takes longer would be felt at every key. */
+const SLOW_MS = 20;
 
 /** Before the further lines of a text of several. */
 const FURTHER = ". ";
