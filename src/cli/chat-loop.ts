@@ -1,19 +1,19 @@
 import { join } from "node:path";
 import type { Model } from "../engine/model.ts";
 import { throwIfAborted } from "../errors.ts";
-import type { SessionEntry } from "../session-store/list.ts";
+import { type SessionEntry, sessionNames } from "../session-store/list.ts";
 import { completeCommand } from "./chat-commands/index.ts";
 import { readChatInput } from "./chat-input.ts";
 import { interruptSignal, signalExitCode, takeCtrlC } from "./interrupt.ts";
 import { appendHistory, readHistory } from "./line-editor/history-file.ts";
 import { LineInput } from "./line-input.ts";
-import { note } from "./note.ts";
 import { printableLine } from "./printable.ts";
 import { resumeCommand } from "./resume.ts";
 import { SessionKeeper } from "./session-keeper.ts";
 import { resolveSessions } from "./session-options.ts";
 import { stateFolder } from "./state-folder.ts";
 import { Talk, type TalkOptions } from "./talk.ts";
+import { tell } from "./tell.ts";
 
 /**
  * Talk with the model until the input ends. On a terminal Ctrl-C stops an answer, and leaves when there is none to
@@ -62,12 +62,13 @@ export async function chatLoop(
   const sayGoodbye = () => {
     const { name, hasSaved } = keeper;
     if (!interactive || name === undefined || !hasSaved || talk.conversation.turns.length === 0) return;
-    note(`Saved as ${printableLine(name)}; to go on: ${resumeCommand(name, named)}`);
+    tell(`Saved as ${printableLine(name)}; to go on: ${resumeCommand(name, named)}`);
   };
   const historyPath = join(stateFolder(), "chat-history");
   const history = interactive ? readHistory(historyPath) : [];
-  if (interactive) note(talk.banner());
-  const input = new LineInput({ interactive, onCtrlC, onTyped, history, complete: completeCommand });
+  if (interactive) tell(talk.banner());
+  const complete = (text: string) => completeCommand(text, () => sessionNames(keeper.folder));
+  const input = new LineInput({ interactive, onCtrlC, onTyped, history, complete });
   talk.input = input;
   const closeInput = () => input.close();
   const releaseCtrlC = interactive ? takeCtrlC(onCtrlC) : () => {};
@@ -112,7 +113,7 @@ function historyKeeper(path: string): (text: string) => void {
       if (works) appendHistory(path, text);
     } catch (error) {
       works = false;
-      note(`sluice: what is typed cannot be kept for the next chat: ${(error as Error).message}`);
+      tell(`sluice: what is typed cannot be kept for the next chat: ${(error as Error).message}`);
     }
   };
 }

@@ -91,7 +91,7 @@ describe("a saved chat", () => {
     expect(stdout).toBe("Your name is Ada.\n7 plus 5 is 12.\n");
     expect(stderr).toMatch(/^Ada 猫 {2}\d{4}.* 4 .* My name is Ada\.$/m);
     expect(stderr).toContain("This conversation is not saved yet");
-    expect(stderr).toContain("no session is called x");
+    expect(stderr).toContain("no conversation is called x");
     expect(code).toBe(1);
     expect(JSON.parse((await command("ls", "--json")).stdout)).toMatchObject([
       { name: "Ada 猫", messages: 4 },
@@ -108,7 +108,7 @@ describe("a saved chat", () => {
       "/save auto-1",
     ]);
     expect(stderr).toContain("there is nothing to save yet");
-    expect(stderr).toContain("there is a session ada already");
+    expect(stderr).toContain("there is a conversation ada already");
     expect(stderr).toContain('"../up" cannot be the name of a session: it holds "/"');
     expect(stderr).toContain("are given by sluice");
     expect(readdirSync(sessions)).toEqual(["ada.session"]);
@@ -120,7 +120,7 @@ describe("a saved chat", () => {
     expect(none.stderr).toContain("there is no saved conversation to resume");
     const unknown = await chat(["Hi"], "--resume", "nobody");
     expect(unknown).toMatchObject({ code: 1, stdout: "" });
-    expect(unknown.stderr).toContain("no session is called nobody");
+    expect(unknown.stderr).toContain("no conversation is called nobody");
   });
 
   it("is replayed where its KV cache is damaged, and refused where its text is", async () => {

@@ -1,6 +1,6 @@
 import { emitKeypressEvents } from "node:readline";
 import { isColourful, styled } from "../colour.ts";
-import { note } from "../note.ts";
+import { tell } from "../tell.ts";
 import { EditBuffer } from "./edit-buffer.ts";
 import { editByKey, type Key, keyName } from "./edit-keys.ts";
 import { History } from "./history.ts";
@@ -83,7 +83,7 @@ export class LineEditor {
   /** Print above what is being typed. */
   note(text: string): void {
     if (this.#visible) this.#painter.erase();
-    note(text, process.stdout);
+    tell(text, process.stdout);
     if (this.#visible) this.#paint();
   }
 
@@ -188,7 +188,10 @@ export class LineEditor {
     });
     if (found.length === 1) this.#buffer.set(`${common} `);
     else if (common.length > text.length) this.#buffer.set(common);
-    else if (this.#visible) this.note(found.join("  "));
+    else if (this.#visible) {
+      const word = text.lastIndexOf(" ") + 1;
+      this.note(found.map((name) => name.slice(word)).join("  "));
+    }
   }
 
   #submit(): void {
