@@ -65,15 +65,15 @@ export async function chatLoop(
     tell(`Saved as ${printableLine(name)}; to go on: ${resumeCommand(name, named)}`);
   };
   const historyPath = join(stateFolder(), "chat-history");
-  const history = interactive ? readHistory(historyPath) : [];
   if (interactive) tell(talk.banner());
+  const remember = historyKeeper(historyPath);
+  const history = interactive ? remember.earlier() : [];
   const complete = (text: string) => completeCommand(text, () => sessionNames(keeper.folder));
   const input = new LineInput({ interactive, onCtrlC, onTyped, history, complete });
   talk.input = input;
   const closeInput = () => input.close();
   const releaseCtrlC = interactive ? takeCtrlC(onCtrlC) : () => {};
   interruptSignal.addEventListener("abort", closeInput);
-  const remember = historyKeeper(historyPath);
 
   try {
     if (resume) await talk.resume(resume);
@@ -91,7 +91,7 @@ export async function chatLoop(
       if (entered === undefined) break;
       if (entered.kind === "nothing") continue;
       const text = entry.join("\n");
-      if (input.remember(text)) remember(text);
+      if (input.remember(text)) remember.add(text);
       await talk.take(entered);
       throwIfAborted(interruptSignal);
       if (talk.left) break;
@@ -105,15 +105,21 @@ export async function chatLoop(
   sayGoodbye();
 }
 
-/** Adds to the history that is kept. Where that fails it is said once: the chat goes on. */
-function historyKeeper(path: string): (text: string) => void {
+/** The history that is kept for the next chat. What fails is said once, and the chat goes on without it. */
+function historyKeeper(path: string) {
   let works = true;
-  return (text) => {
+  const attempt = <Result>(action: () => Result, otherwise: Result): Result => {
     try {
-      if (works) appendHistory(path, text);
+      return works ? action() : otherwise;
     } catch (error) {
       works = false;
-      tell(`sluice: what is typed cannot be kept for the next chat: ${(error as Error).message}`);
+      const why = printableLine((error as Error).message);
+      tell(`sluice: the chat goes on without its history: ${why}`);
+      return otherwise;
     }
+  };
+  return {
+    earlier: () => attempt(() => readHistory(path), []),
+    add: (text: string) => attempt(() => appendHistory(path, text), undefined),
   };
 }

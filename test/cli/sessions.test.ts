@@ -189,7 +189,10 @@ describe.runIf(HAS_TERMINAL)("on a terminal", () => {
     expect(settings.sampling.temperature).toBe(0.5);
     const { stderr } = await sluice(["chat", "--resume"], { env, input: "/set\n/undo\n" });
     expect(stderr).toMatch(/^temp +0\.5 /m);
-    expect((await command("ls")).stdout).toMatch(/^ada .* 0 /m);
+    // Nothing is left to be saved; what is said next is saved under the name again.
+    expect(readdirSync(sessions)).toEqual([]);
+    await chat(["My name is Ada.", "/save ada", "/undo", "What is 7 plus 5?"]);
+    expect((await command("ls")).stdout).toMatch(/^ada .* 2 .* What is 7 plus 5\?$/m);
   });
 
   it("sessions rm asks", async () => {
