@@ -7,6 +7,7 @@ import { readChatInput } from "./chat-input.ts";
 import { interruptSignal, signalExitCode, takeCtrlC } from "./interrupt.ts";
 import { appendHistory, readHistory } from "./line-editor/history-file.ts";
 import { LineInput } from "./line-input.ts";
+import { note } from "./note.ts";
 import { printableLine } from "./printable.ts";
 import { resumeCommand } from "./resume.ts";
 import { SessionKeeper } from "./session-keeper.ts";
@@ -62,7 +63,8 @@ export async function chatLoop(
   const sayGoodbye = () => {
     const { name, hasSaved } = keeper;
     if (!interactive || name === undefined || !hasSaved || talk.conversation.turns.length === 0) return;
-    tell(`Saved as ${printableLine(name)}; to go on: ${resumeCommand(name, named)}`);
+    // In one line however long it is: it is to be copied.
+    note(`Saved as ${printableLine(name)}; to go on: ${resumeCommand(name, named)}`);
   };
   const historyPath = join(stateFolder(), "chat-history");
   if (interactive) tell(talk.banner());
@@ -88,7 +90,11 @@ export async function chatLoop(
         return line;
       });
       throwIfAborted(interruptSignal);
-      if (entered === undefined) break;
+      if (entered === undefined) {
+        // The line of the prompt is still open.
+        if (interactive && !input.canEdit) process.stdout.write("\n");
+        break;
+      }
       if (entered.kind === "nothing") continue;
       const text = entry.join("\n");
       if (input.remember(text)) remember.add(text);

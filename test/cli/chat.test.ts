@@ -38,7 +38,8 @@ describe("chat, piped", () => {
       "Hi",
     ];
     const { code, stdout, stderr } = await chat(lines);
-    expect({ code, stdout }).toEqual({ code: 0, stdout: "Arr! Grass is green.\n" });
+    // One of them is none.
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "Arr! Grass is green.\n" });
     expect(stderr).toContain("The system message is: You are a pirate.");
     expect(stderr).toContain("There is no /frob");
     expect(stderr).toMatch(/context: 0 of 1024 tokens/);

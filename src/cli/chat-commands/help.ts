@@ -4,7 +4,7 @@ import type { ChatCommand } from "./command.ts";
 
 /** What else can be typed. */
 const KEYS: readonly (readonly [keys: string, summary: string])[] = [
-  ['"""', 'starts a message of several lines; """ at the end of a line ends it'],
+  ['"""', 'starts a message of several lines; """ at the end of a line ends it, Ctrl-C gives it up'],
   ["Alt-Enter", "starts a new line; pasted lines stay one message"],
   ["Up, Ctrl-R", "what was typed before; Tab completes commands and names"],
   ["Ctrl-C", "stops an answer, or empties the line; again: leaves"],
