@@ -65,6 +65,12 @@ describe("chat, piped", () => {
     expect(prefill).toBeLessThan(20);
   });
 
+  it("takes no answer of no tokens, as /set predict takes none", async () => {
+    const { code, stderr } = await chat([], ["-n", "0"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("argument '0' is invalid. It must be a whole number from 1 up, or -1.");
+  });
+
   it("goes on after a message that does not fit the context", async () => {
     const { code, stdout, stderr } = await chat(["a ".repeat(500), "What is 7 plus 5?"], ["-c", "64"]);
     // Who pipes messages in wants to know that one of them was not answered.
