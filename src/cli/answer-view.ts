@@ -1,8 +1,9 @@
 import type { GenerateProgress } from "../engine/types.ts";
 import { isColourful, styled } from "./colour.ts";
 import { isLively, LiveLine, type LiveStream } from "./live-line.ts";
-import { note, textFor } from "./note.ts";
+import { textFor } from "./note.ts";
 import { progressTexts } from "./progress-text.ts";
+import { tell } from "./tell.ts";
 import { type Piece, type ThinkMarks, ThinkSplitter, thinkMarks } from "./thinking.ts";
 import { WordWrap } from "./word-wrap.ts";
 
@@ -74,7 +75,7 @@ export class AnswerView {
     this.#live.clear();
     if (this.#out.isTTY && !this.#lineEnded) this.#out.write("\n");
     if (this.#out.isTTY) this.#lineEnded = true;
-    note(text, this.#err);
+    tell(text, this.#err);
     this.#wrap?.restart();
     this.#live.printed(0, true);
   }

@@ -1,4 +1,5 @@
 import { findCommand } from "./chat-commands/index.ts";
+import type { Entry } from "./line-input.ts";
 
 /** What a line typed into the chat asks for. */
 export type ChatInput =
@@ -19,17 +20,23 @@ export function parseChatInput(line: string): ChatInput {
   return { kind: "command", name, argument };
 }
 
-/** What the user enters next: a line, or the lines between two `"""`. Undefined at the end of the input. */
+/**
+ * What the user enters next: a line, or the lines between two `"""`, which are nothing where they are given up.
+ * Undefined at the end of the input.
+ *
+ * @param next asks for a line; the further ones of a message are optional
+ */
 export async function readChatInput(
-  next: (prompt: string) => Promise<string | undefined>,
+  next: (prompt: string, optional: boolean) => Promise<Entry>,
 ): Promise<ChatInput | undefined> {
-  const first = await next("> ");
-  if (first === undefined) return undefined;
+  const first = await next("> ", false);
+  if (typeof first !== "string") return undefined;
   if (!first.startsWith(FENCE)) return parseChatInput(first);
   let text = first.slice(FENCE.length);
   while (!text.trimEnd().endsWith(FENCE)) {
-    const line = await next(". ");
+    const line = await next(". ", true);
     if (line === undefined) return message(text);
+    if (typeof line !== "string") return { kind: "nothing" };
     text += `\n${line}`;
   }
   return message(text.trimEnd().slice(0, -FENCE.length));

@@ -21,8 +21,11 @@ interface Setting {
   readonly summary: string;
   /** As a user reads and writes it. */
   show(settings: ChatSettings): string;
-  /** @throws SluiceError `bad-input` for a value that makes no sense */
-  change(settings: ChatSettings, value: string): ChatSettings;
+  /**
+   * @param typed the name as the user wrote it
+   * @throws SluiceError `bad-input` for a value that makes no sense
+   */
+  change(settings: ChatSettings, value: string, typed: string): ChatSettings;
 }
 
 function sampling(name: string, key: keyof typeof SAMPLING_DEFAULTS, summary: string): Setting {
@@ -30,8 +33,8 @@ function sampling(name: string, key: keyof typeof SAMPLING_DEFAULTS, summary: st
     name,
     summary,
     show: (settings) => String(settings.sampling[key] ?? SAMPLING_DEFAULTS[key]),
-    change: (settings, value) =>
-      withSampling(settings, { [key]: numberOf(name, value, SAMPLING_DEFAULTS[key]) }),
+    change: (settings, value, typed) =>
+      withSampling(settings, { [key]: numberOf(typed, value, SAMPLING_DEFAULTS[key]) }, typed),
   };
 }
 
@@ -47,20 +50,20 @@ export const SETTINGS: readonly Setting[] = [
     name: "seed",
     summary: "same seed, same text; -1: a random one",
     show: ({ sampling }) => String(sampling.seed ?? -1),
-    change(settings, value) {
-      const seed = numberOf("seed", value, -1);
+    change(settings, value, typed) {
+      const seed = numberOf(typed, value, -1);
       const { seed: _, ...others } = settings.sampling;
-      return seed === -1 ? { ...settings, sampling: others } : withSampling(settings, { seed });
+      return seed === -1 ? { ...settings, sampling: others } : withSampling(settings, { seed }, typed);
     },
   },
   {
     name: "predict",
     summary: "tokens of an answer at most; -1: until the model ends",
     show: ({ maxTokens }) => String(maxTokens ?? -1),
-    change(settings, value) {
-      const most = numberOf("predict", value, -1);
+    change(settings, value, typed) {
+      const most = numberOf(typed, value, -1);
       if (!Number.isSafeInteger(most) || most < -1 || most === 0)
-        throw refusal(`predict is ${value}, but must be a whole number from 1 up, or -1`);
+        throw refusal(`${typed} is ${value}, but must be a whole number from 1 up, or -1`);
       return { ...settings, maxTokens: most < 0 ? undefined : most };
     },
   },
@@ -68,9 +71,9 @@ export const SETTINGS: readonly Setting[] = [
     name: "overflow",
     summary: "where the context is full: stop, or slide (drop the oldest turns)",
     show: ({ overflow }) => overflow,
-    change(settings, value) {
+    change(settings, value, typed) {
       const overflow = value === "default" ? "stop" : OVERFLOWS.find((known) => known === value);
-      if (overflow === undefined) throw refusal(`overflow is ${value}, but must be stop or slide`);
+      if (overflow === undefined) throw refusal(`${typed} is ${value}, but must be stop or slide`);
       return { ...settings, overflow };
     },
   },
@@ -91,9 +94,15 @@ export function findSetting(typed: string): Setting {
   );
 }
 
-function withSampling(settings: ChatSettings, change: SamplingOptions): ChatSettings {
+function withSampling(settings: ChatSettings, change: SamplingOptions, typed: string): ChatSettings {
   const sampling = { ...settings.sampling, ...change };
-  createSampler(sampling);
+  try {
+    createSampler(sampling);
+  } catch (error) {
+    // It has names of its own for the options.
+    if (error instanceof SluiceError) throw refusal(error.message.replace(/^.*? is /, `${typed} is `));
+    throw error;
+  }
   return { ...settings, sampling };
 }
 

@@ -52,6 +52,10 @@ export function chatCommand(): Command {
   return addUnpackOptions(addEngineOptions(command)).action(
     async (argument: string | undefined, flags: ChatFlags) => {
       const sampling = samplingOptions(flags, command);
+      if (flags.predict === 0)
+        command.error(
+          "error: option '-n, --predict <n>' argument '0' is invalid. It must be a whole number from 1 up, or -1.",
+        );
       const { path, entry } = await chooseConversation(argument, flags, command);
       const options: TalkOptions = {
         system: flags.system ?? "",
@@ -67,7 +71,7 @@ export function chatCommand(): Command {
         Object.keys(flags).filter((name) => command.getOptionValueSource(name) === "cli"),
       );
       await withModel(path, { ...flags, ...savedKv(entry, flags, command) }, (model) =>
-        chatLoop(model, options, { resume: entry, given }),
+        chatLoop(model, options, { resume: entry, given, named: argument ?? flags.model }),
       );
     },
   );

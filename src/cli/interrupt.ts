@@ -33,7 +33,8 @@ export function listenForInterrupts(): void {
       else controller.abort(name);
     });
   }
-  process.once("SIGHUP", hangUp);
+  process.on("SIGHUP", hangUp);
+  if (process.platform !== "win32") process.on("SIGQUIT", () => endBy("SIGQUIT"));
 }
 
 /**
@@ -41,10 +42,15 @@ export function listenForInterrupts(): void {
  * where it finds a terminal that it cannot reset (node::ResetStdio).
  */
 export function hangUp(): void {
-  process.removeListener("SIGHUP", hangUp);
-  process.emit("exit", signalExitCode("SIGHUP"));
+  endBy("SIGHUP");
+}
+
+/** Die of a signal as if nobody had listened to it, but with the terminal as it was. */
+function endBy(signal: "SIGHUP" | "SIGQUIT"): void {
+  process.emit("exit", signalExitCode(signal));
   leaveRawMode();
-  process.kill(process.pid, "SIGHUP");
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
 }
 
 /** Whoever only sent the signal still has the terminal, and wants to see what is typed there. */
@@ -57,6 +63,6 @@ function leaveRawMode(): void {
 }
 
 /** Exit code of a program that a signal ended: 130 for Ctrl-C. */
-export function signalExitCode(name: "SIGINT" | "SIGTERM" | "SIGHUP" = "SIGINT"): number {
+export function signalExitCode(name: "SIGINT" | "SIGTERM" | "SIGHUP" | "SIGQUIT" = "SIGINT"): number {
   return 128 + constants.signals[name];
 }

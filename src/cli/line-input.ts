@@ -3,10 +3,18 @@ import { LineEditor } from "./line-editor/line-editor.ts";
 import { isLively } from "./live-line.ts";
 import { note } from "./note.ts";
 
+/** Stands for an entry that the user does not want to finish. */
+export const GIVEN_UP = Symbol("given up");
+
+/** What was entered; undefined at the end of the input. */
+export type Entry = string | typeof GIVEN_UP | undefined;
+
 export interface LineInputOptions {
   /** Whether somebody types, on a terminal. */
   readonly interactive: boolean;
   readonly onCtrlC: () => void;
+  /** Called at every key but Ctrl-C, where there is an editor. */
+  readonly onTyped?: () => void;
   /** What was typed in earlier chats; the last one is the newest. */
   readonly history?: readonly string[];
   readonly complete?: (text: string) => readonly string[];
@@ -22,15 +30,23 @@ export class LineInput {
   /** One of them; the editor needs a terminal whose cursor can be moved. */
   readonly #editor: LineEditor | undefined;
   readonly #readline: Interface | undefined;
-  readonly #entries: string[] = [];
+  readonly #entries: (string | typeof GIVEN_UP)[] = [];
+  /** Whether what is being asked for may be given up. */
+  #optional = false;
   #ended = false;
   #closed = false;
   #wake: (() => void) | undefined;
 
-  constructor({ interactive, onCtrlC, history = [], complete = () => [] }: LineInputOptions) {
+  constructor({
+    interactive,
+    onCtrlC,
+    onTyped = () => {},
+    history = [],
+    complete = () => [],
+  }: LineInputOptions) {
     this.interactive = interactive;
     if (interactive && isLively(process.stdout)) {
-      this.#editor = new LineEditor({ history, complete, onCtrlC, onEntry: this.#take });
+      this.#editor = new LineEditor({ history, complete, onCtrlC, onTyped, onEntry: this.#take });
       return;
     }
     this.#readline = createInterface({ input: process.stdin, terminal: false, crlfDelay: Infinity });
@@ -45,17 +61,24 @@ export class LineInput {
    * The next entry, or undefined at the end of the input. Only a terminal shows the prompt.
    *
    * @param text to start from, where it can be edited
+   * @param optional whether `giveUp` ends it
    */
-  async next(prompt: string, text?: string): Promise<string | undefined> {
-    if (this.#entries.length > 0) this.#editor?.echo(prompt, this.#entries[0]);
+  async next(
+    prompt: string,
+    { text, optional = false }: { readonly text?: string; readonly optional?: boolean } = {},
+  ): Promise<Entry> {
+    const [ready] = this.#entries;
+    if (typeof ready === "string") this.#editor?.echo(prompt, ready);
     if (this.#entries.length === 0 && !this.#ended) {
       if (this.#editor) this.#editor.show(prompt, text);
       else if (this.interactive) process.stdout.write(prompt);
       this.#readline?.resume();
+      this.#optional = optional;
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
       this.#wake = undefined;
+      this.#optional = false;
     }
     return this.#entries.shift();
   }
@@ -74,6 +97,17 @@ export class LineInput {
   discardTyped(): boolean {
     if (!this.#editor || this.#editor.text === "") return false;
     this.#editor.clear();
+    return true;
+  }
+
+  /** Give up what is being asked for; false where that may not be. */
+  giveUp(): boolean {
+    if (!this.#optional) return false;
+    this.#optional = false;
+    if (this.#editor) this.#editor.hide();
+    else process.stdout.write("\n");
+    this.#entries.push(GIVEN_UP);
+    this.#wake?.();
     return true;
   }
 
@@ -113,7 +147,7 @@ export class LineInput {
 
   readonly #take = (entry: string | undefined): void => {
     if (entry === undefined) this.#ended = true;
-    else this.#entries.push(entry);
+    else if (!this.#ended) this.#entries.push(entry);
     this.#wake?.();
   };
 }

@@ -2,6 +2,8 @@
 import { Option } from "commander";
 import type { ChatMessage } from "../text/types.ts";
 import type { PreparedPrompt } from "./prepare-prompt.ts";
+import { printableLine } from "./printable.ts";
+import { shortenText } from "./wrap-text.ts";
 
 export const OVERFLOWS = ["stop", "slide"] as const;
 export type Overflow = (typeof OVERFLOWS)[number];
@@ -87,6 +89,5 @@ export function droppedText(
     .find(({ role }) => role === "user")
     ?.content.trim()
     .split("\n") ?? [""];
-  const quoted = begin.length > 40 ? `${begin.slice(0, 39)}…` : begin;
-  return `(the context of ${context} tokens is full: ${what} dropped, from "${quoted}" on; ${computed} tokens are read again)`;
+  return `(the context of ${context} tokens is full: ${what} dropped, from "${shortenText(printableLine(begin), 40)}" on; ${computed} tokens are read again)`;
 }

@@ -20,6 +20,9 @@ function noPrompt(command: Command): string {
   return `error: no prompt: give one of -p TEXT, -f FILE, ${messages}or text on stdin`;
 }
 
+const EMPTY =
+  "error: the prompt is empty: give it some text, or let the model begin one by itself with --no-template";
+
 /** Where the prompt comes from, as the command line says. */
 export type PromptSource =
   | { readonly kind: "text"; readonly text: string }
@@ -77,7 +80,9 @@ export async function readPrompt(
   }
   const text = source.kind === "text" ? source.text : await readBlock(source.path);
   if (text === "" && source.kind === "file" && source.path === "-") command.error(noPrompt(command));
+  // A model continues from its first token alone, where it has one; a chat has nothing to answer.
   if (!template) return text;
+  if (text === "") command.error(EMPTY);
   const system = systemFile === undefined ? flags.system : await readBlock(systemFile);
   const message = { role: "user", content: text };
   return system === undefined ? [message] : [{ role: "system", content: system }, message];

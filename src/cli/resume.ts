@@ -8,6 +8,7 @@ import { resolveRoot } from "./cache-options.ts";
 import { chooseCache, fileFingerprint, type UnpackFlags } from "./ensure-unpacked.ts";
 import { BUNDLED_MODEL } from "./model-argument.ts";
 import { note } from "./note.ts";
+import { printableLine } from "./printable.ts";
 
 /** A conversation to be taken up, and what to open for it. */
 export interface Resumption {
@@ -15,6 +16,16 @@ export interface Resumption {
   readonly model: string;
   /** Absent where there is none. */
   readonly entry?: SessionEntry;
+}
+
+/** What to type in a shell to go on with a conversation. @param model as the user gave it, if so */
+export function resumeCommand(name: string, model: string | undefined): string {
+  const words = ["sluice", "chat", ...(model === undefined ? [] : [model]), "--resume", name];
+  return printableLine(words.map(shellWord).join(" "));
+}
+
+function shellWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 /**

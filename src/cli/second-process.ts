@@ -60,7 +60,8 @@ function isLarge(word: string): boolean {
 function relay(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   // The channel tells the second process when this one dies.
   const child = spawn(process.execPath, args, { env, stdio: ["inherit", "inherit", "inherit", "ipc"] });
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const)
+    process.on(signal, () => child.kill(signal));
   return new Promise((resolve, reject) => {
     child.on("error", reject);
     child.on("exit", (code, signal) => resolve(code ?? 128 + constants.signals[signal!]));

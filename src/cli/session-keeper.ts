@@ -4,13 +4,13 @@ import { pruneSessions, removeSession, type SessionEntry, sessionPath } from "..
 import { automaticName, checkName, isAutomatic } from "../session-store/names.ts";
 import { SavedSession } from "../session-store/saved-session.ts";
 import { SessionWriter } from "../session-store/session-writer.ts";
-import type { SessionContent, SessionSettings } from "../session-store/types.ts";
+import type { SavedBlock, SessionContent, SessionSettings } from "../session-store/types.ts";
 import { failureLines } from "./exit.ts";
-import { note } from "./note.ts";
 import { printableLine } from "./printable.ts";
 import { forgottenOf, mismatch, sessionModel, settingsOf, withSettings } from "./session-state.ts";
 import { localTime } from "./session-table.ts";
 import type { Talk } from "./talk.ts";
+import { tell } from "./tell.ts";
 
 export interface KeeperOptions {
   readonly folder: string;
@@ -30,6 +30,8 @@ export class SessionKeeper {
   #created = new Date();
   /** What was saved last. */
   #saved = "";
+  /** Whether this chat has saved the conversation, or more of it. */
+  #hasSaved = false;
   /** What was said about a failure: once is enough. */
   #complaint: string | undefined;
 
@@ -44,6 +46,11 @@ export class SessionKeeper {
     return this.#name;
   }
 
+  /** Whether what was said in this chat can be gone on with. */
+  get hasSaved(): boolean {
+    return this.#hasSaved;
+  }
+
   /** What follows is another conversation, of today; the one that was saved stays as it is. */
   begin(talk: Talk): void {
     if (!this.#given.has("date")) talk.template = { ...talk.template, date: new Date() };
@@ -54,16 +61,21 @@ export class SessionKeeper {
     this.#name = undefined;
     this.#writer = undefined;
     this.#created = new Date();
+    this.#hasSaved = false;
   }
 
   /** Save what has changed since the last time. A failure is told, and the chat goes on. */
   async autosave(talk: Talk): Promise<void> {
     const isNew = this.#name === undefined;
     if (isNew && (!this.#automatic || talk.conversation.turns.length === 0)) return;
+    // A question that is still to be answered does not cost the answer that it had.
+    const isEmpty = talk.conversation.turns.length === 0;
+    if (isEmpty && talk.unanswered !== undefined) return;
     const state = stateOf(talk);
     if (state === this.#saved) return;
     try {
-      if (isNew) await this.#saveAsNew(talk);
+      if (isEmpty) await this.#clear(talk);
+      else if (isNew) await this.#saveAsNew(talk);
       else await this.#saveAgain(talk);
       this.#saved = state;
       this.#complaint = undefined;
@@ -71,7 +83,7 @@ export class SessionKeeper {
       if (!(error instanceof SluiceError)) throw error;
       const lines = failureLines(error).join("\n");
       if (lines !== this.#complaint)
-        note(`${lines}\n  The chat goes on; it is tried again after the next answer.`);
+        tell(`${lines}\n  The chat goes on; it is tried again after the next answer.`);
       this.#complaint = lines;
     }
   }
@@ -90,7 +102,7 @@ export class SessionKeeper {
     } else {
       const path = sessionPath(this.folder, name);
       if (existsSync(path))
-        throw new SluiceError("bad-input", `there is a session ${name} already`, {
+        throw new SluiceError("bad-input", `there is a conversation ${name} already`, {
           next: `Choose another name, or delete that one: sluice sessions rm ${JSON.stringify(name)}`,
         });
       const before = this.#name;
@@ -159,14 +171,28 @@ export class SessionKeeper {
       if (!(error instanceof SluiceError) || error.code !== "locked") throw error;
       this.#forget();
       await this.#saveAsNew(talk);
-      note(
+      tell(
         `sluice: ${printableLine(error.message)}\n  This conversation is saved as ${this.#name} from now on.`,
       );
     }
   }
 
-  async #save(talk: Talk, writer = this.#writer!): Promise<void> {
-    const { ids, blocks } = talk.session.snapshot();
+  /** All was taken back: only the name stays, for what is said next. */
+  async #clear(talk: Talk): Promise<void> {
+    // Fails where another process has written the file since, which is not ours to delete then.
+    await this.#save(talk, this.#writer, { ids: [], blocks: [] });
+    await removeSession({ path: this.#writer!.path });
+    this.#hasSaved = false;
+  }
+
+  async #save(
+    talk: Talk,
+    writer = this.#writer!,
+    {
+      ids,
+      blocks,
+    }: Pick<SessionContent, "ids"> & { readonly blocks: readonly SavedBlock[] } = talk.session.snapshot(),
+  ): Promise<void> {
     const content: SessionContent = {
       created: this.#created.toISOString(),
       changed: new Date().toISOString(),
@@ -176,14 +202,15 @@ export class SessionKeeper {
       ids,
     };
     await writer.save(content, blocks);
+    this.#hasSaved = true;
   }
 
   async #prune(name: string): Promise<void> {
     const { removed, shortened } = await pruneSessions(this.folder, name);
     if (removed.length > 0)
-      note(`sluice: 50 conversations without a name are kept: ${removed.join(", ")} is gone`);
+      tell(`sluice: 50 conversations without a name are kept: ${removed.join(", ")} is gone`);
     if (shortened.length > 0)
-      note(
+      tell(
         `sluice: saved conversations without a name exceed 2 GB: ${shortened.join(", ")} keeps only its text`,
       );
   }

@@ -80,7 +80,8 @@ export function withSettings(
   return {
     settings: {
       sampling: withSampling(settings.sampling, saved["sampling"], given),
-      maxTokens: !given.has("predict") && isCount(maxTokens) ? maxTokens : settings.maxTokens,
+      maxTokens:
+        !given.has("predict") && isCount(maxTokens) && maxTokens > 0 ? maxTokens : settings.maxTokens,
       overflow: given.has("overflow") ? settings.overflow : (overflow ?? settings.overflow),
     },
     template: {

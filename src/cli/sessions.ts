@@ -53,7 +53,7 @@ export function sessionsCommand(): Command {
 
 function list(entries: readonly SessionEntry[], json: boolean): string {
   if (json) return `${printableJson(entries.map(jsonEntry), 0)}\n`;
-  return entries.length === 0 ? "" : `${sessionTable(entries).join("\n")}\n`;
+  return entries.length === 0 ? "" : `${sessionTable(entries, process.stdout.columns).join("\n")}\n`;
 }
 
 function jsonEntry({ head, ...entry }: SessionEntry): object {

@@ -18,6 +18,7 @@ import { droppedText, type Overflow, turnsOf } from "./overflow.ts";
 import { type PreparedPrompt, preparePrompt } from "./prepare-prompt.ts";
 import { printableLine } from "./printable.ts";
 import type { SessionKeeper } from "./session-keeper.ts";
+import { tell } from "./tell.ts";
 import type { TemplateFlags } from "./template-options.ts";
 import { thinkMarks, thinkSwitch } from "./thinking.ts";
 import { noteMemory, verdictLines } from "./verdict-view.ts";
@@ -47,7 +48,7 @@ export class Talk {
   think: ThinkMode | undefined;
   /** The last question that got no answer at all: it is not part of the conversation. */
   unanswered: string | undefined;
-  /** Whether any turn could not be answered. */
+  /** Whether a turn could not be answered, or a command not be carried out. */
   failed = false;
   /** Whether the user wants to leave. */
   left = false;
@@ -99,7 +100,7 @@ export class Talk {
 
   /** Go on with a saved conversation, and show how it stands. */
   async resume(entry: SessionEntry): Promise<void> {
-    note((await this.keeper.load(this, entry)).join("\n"));
+    tell((await this.keeper.load(this, entry)).join("\n"));
     this.unanswered = undefined;
     const last = this.conversation.turns.at(-1);
     if (last && this.input?.interactive) note(`> ${last.question}\n${last.answer}\n`);
@@ -107,13 +108,16 @@ export class Talk {
 
   async #command(name: string, argument: string): Promise<void> {
     const command = findCommand(name);
-    if (command === undefined) return note(unknownCommand(name));
+    if (command === undefined) {
+      this.failed = true;
+      return tell(unknownCommand(name));
+    }
     try {
       await command.run(this, argument);
     } catch (error) {
       if (!(error instanceof SluiceError) || error.code === "aborted") throw error;
       this.failed = true;
-      note(failureLines(error).join("\n"));
+      tell(failureLines(error).join("\n"));
     }
   }
 
@@ -169,24 +173,24 @@ export class Talk {
           this.conversation.forget(turnsOf(dropped));
           const told = droppedText(dropped, { context, computed });
           if (view) view.remark(told);
-          else note(told);
+          else tell(told);
         },
       });
       view?.end();
       this.#keep(question, view?.thinking ? `${result.text}\n${marks.close}\n\n` : result.text);
       if (result.ids.length > 0) this.#last = result;
       if (view?.thinking && view.hidesThoughts)
-        note("(it ended in its thoughts, which are hidden: /think on shows them)");
-      if (result.stop === "abort") note("(stopped; Ctrl-C again leaves)");
-      if (result.stop === "context") note(fullText(context, overflow));
-      if (this.#options.verbose) note((await this.stats()).join("\n"));
+        tell("(it ended in its thoughts, which are hidden: /think on shows them)");
+      if (result.stop === "abort") tell("(stopped; Ctrl-C again leaves)");
+      if (result.stop === "context") tell(fullText(context, overflow));
+      if (this.#options.verbose) tell((await this.stats()).join("\n"));
       else this.#hinted ||= noteMemory(this.model, result.decode);
     } catch (error) {
       view?.end();
       if (!isOfThisTurn(error)) throw error;
       this.failed = true;
       const tooLong = error.code === "context-full" && this.conversation.turns.length > 0;
-      note(tooLong && overflow === "stop" ? tooLongText(error) : failureLines(error).join("\n"));
+      tell(tooLong && overflow === "stop" ? tooLongText(error) : failureLines(error).join("\n"));
     } finally {
       this.#answering = undefined;
       // Parts the answer from the next question.
@@ -210,7 +214,7 @@ export class Talk {
   }
 
   #warn(warning: string | undefined): void {
-    if (warning && warning !== this.#warning) note(warning);
+    if (warning && warning !== this.#warning) tell(warning);
     this.#warning = warning;
   }
 }

@@ -62,9 +62,14 @@ export function addTimingsOption(command: Command): Command {
     });
 }
 
+/** Whether the ending says how to write it. */
+export function isTimingsPath(path: string): boolean {
+  return formatOf(path) !== undefined;
+}
+
 /** @throws InvalidArgumentError for an ending that says nothing */
 export function parseTimingsPath(path: string): string {
-  if (formatOf(path) === undefined)
+  if (!isTimingsPath(path))
     throw new InvalidArgumentError("It must end in .json, .csv, .html or .trace.json.");
   return path;
 }
@@ -73,23 +78,29 @@ export function parseTimingsPath(path: string): string {
  * Find out whether recordings can be written to a file, before there are any.
  *
  * @param path with an ending that `parseTimingsPath` takes
+ * @param next what to do where they cannot
  * @returns a function that writes one: the file is replaced as a whole or not at all
  * @throws SluiceError `io` or `no-space`, as the function does
  */
-export async function timingsWriter(path: string): Promise<(recording: Recording) => void> {
+export async function timingsWriter(path: string, next = ADVICE): Promise<(recording: Recording) => void> {
   const format = await formatOf(path)!();
-  const target = attempt(path, () => endOfLinks(path));
+  const attempt = <Result>(action: () => Result): Result => {
+    try {
+      return action();
+    } catch (error) {
+      throw ioError(error, "write", path, next);
+    }
+  };
+  const target = attempt(() => endOfLinks(path));
   const found = statSync(target, { throwIfNoEntry: false });
   if (found && !found.isFile())
-    throw new SluiceError("io", `cannot write ${path}: it is there already, and is no file`, {
-      next: ADVICE,
-    });
+    throw new SluiceError("io", `cannot write ${path}: it is there already, and is no file`, { next });
   const trial = `${target}.${process.pid}.partial`;
-  attempt(path, () => {
+  attempt(() => {
     writeFileSync(trial, "", { flag: "wx" });
     rmSync(trial);
   });
-  return (recording) => attempt(path, () => writeFileAtomic(target, Buffer.from(format(recording))));
+  return (recording) => attempt(() => writeFileAtomic(target, Buffer.from(format(recording))));
 }
 
 function formatOf(path: string): (() => Promise<Format>) | undefined {
@@ -105,14 +116,6 @@ function writeAtExit(write: (recording: Recording) => void, code: number): void 
   } catch (error) {
     note(failureLines(error).join("\n"));
     process.exitCode = code || 1;
-  }
-}
-
-function attempt<Result>(path: string, action: () => Result): Result {
-  try {
-    return action();
-  } catch (error) {
-    throw ioError(error, "write", path, ADVICE);
   }
 }
 

@@ -13,6 +13,8 @@ export class WordWrap {
   /** What stands on the line since the last place where it may be broken, and the column it began in. */
   #word = "";
   #wordColumn = 0;
+  /** Whether the word reaches past the edge of a terminal that became narrower. */
+  #torn = false;
   /** The line of the text, as far as it came: for its beginning. */
   #line = "";
   /** What is to be written for the piece at hand, as far as it is made. */
@@ -30,7 +32,8 @@ export class WordWrap {
   /** What to write for this piece of text: it, line breaks, and sequences that erase the beginning of a word. */
   push(text: string): string {
     const columns = Math.max(2, this.#columns());
-    this.#out = this.#resized(columns);
+    this.#out = "";
+    this.#resized(columns);
     for (const grapheme of graphemes(text)) {
       // It may take back some of what is there.
       const added = this.#put(grapheme, columns);
@@ -90,6 +93,7 @@ export class WordWrap {
 
   #letter(grapheme: string, limit: number): string {
     if (mayBreakBetween(this.#word, grapheme)) this.#break();
+    if (this.#torn) return grapheme;
     const word = this.#word + grapheme;
     const width = textWidth(word);
     if (this.#wordColumn + width <= limit) {
@@ -116,19 +120,19 @@ export class WordWrap {
     return `\x1b[${columns}D\x1b[K`;
   }
 
-  /** Where the terminal became narrower than the line, nobody knows where the cursor went: go to a new line. */
-  #resized(columns: number): string {
-    if (this.column <= columns) return "";
-    if (this.#isCode()) {
-      this.column = ((this.column - 1) % columns) + 1;
-      return "";
-    }
-    this.restart();
-    return "\n";
+  /**
+   * Where the terminal became narrower than the line, nobody knows where the cursor went: the word is finished there,
+   * and the next one begins a line.
+   */
+  #resized(columns: number): void {
+    if (this.column < columns) return;
+    if (!this.#isCode()) this.#torn = this.#word !== "";
+    else if (this.column > columns) this.column = ((this.column - 1) % columns) + 1;
   }
 
   #break(): void {
     this.#word = "";
+    this.#torn = false;
     this.#wordColumn = this.column;
   }
 }

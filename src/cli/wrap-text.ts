@@ -14,6 +14,32 @@ export function wrapText(text: string, columns: number): string[] {
     .flatMap((paragraph) => wrapParagraph(paragraph, Math.max(2, columns)));
 }
 
+/**
+ * As `wrapText`, for lines of which some are rows of a list, as `name  what it is`: what does not fit goes on below the
+ * beginning of the last column, or of the line where that would leave too little room.
+ */
+export function hangText(text: string, columns: number): string[] {
+  return text.split("\n").flatMap((line) => {
+    if (textWidth(line) <= columns) return [line];
+    const ends = Array.from(line.matchAll(/(?: {2,}|^ )(?=\S)/g), ({ 0: gap, index }) => index + gap.length);
+    const end = ends.findLast((end) => textWidth(line.slice(0, end)) <= columns * HANGS_UP_TO) ?? 0;
+    const indent = textWidth(line.slice(0, end));
+    const rows = wrapText(line.slice(end), columns - indent);
+    return rows.map((row, index) => (index === 0 ? line.slice(0, end) : " ".repeat(indent)) + row);
+  });
+}
+
+/** Part of a line that may stay empty before what hangs. */
+const HANGS_UP_TO = 0.6;
+
+/** A line of text in so many columns: what is too long ends in `…`, after a whole word unless that is far back. */
+export function shortenText(text: string, columns: number): string {
+  if (textWidth(text) <= columns) return text;
+  const cut = cutText(text, columns - 1);
+  const end = text[cut.length] === " " ? cut.length : cut.lastIndexOf(" ");
+  return `${(end > columns / 2 ? cut.slice(0, end) : cut).trimEnd()}…`;
+}
+
 /** The longest beginning of a line of text that takes at most so many columns. Characters stay whole. */
 export function cutText(text: string, columns: number): string {
   if (textWidth(text) <= columns) return text;

@@ -1,4 +1,5 @@
 /** Looking after saved conversations: what there is, and taking it away. */
+import { readdirSync } from "node:fs";
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { SluiceError } from "../errors.ts";
@@ -53,9 +54,14 @@ export async function listSessions(folder: string): Promise<SessionEntry[]> {
 /**
  * The conversation of this name, or the only one whose name begins so.
  *
+ * @param next what to do where there is none
  * @throws SluiceError `bad-input` where there is none, or several
  */
-export async function findSession(folder: string, name: string): Promise<SessionEntry> {
+export async function findSession(
+  folder: string,
+  name: string,
+  next = "`sluice sessions ls` lists what there is.",
+): Promise<SessionEntry> {
   const entries = await listSessions(folder);
   const wanted = name.normalize("NFC");
   const exact = entries.find((entry) => entry.name.normalize("NFC") === wanted);
@@ -65,9 +71,9 @@ export async function findSession(folder: string, name: string): Promise<Session
   if (found.length === 1) return found[0];
   const problem =
     found.length === 0
-      ? `no session is called ${name} in ${folder}`
+      ? `no conversation is called ${name} in ${folder}`
       : `${name} could be ${found.map((entry) => entry.name).join(" or ")}`;
-  throw new SluiceError("bad-input", problem, { next: "`sluice sessions ls` lists what there is." });
+  throw new SluiceError("bad-input", problem, { next });
 }
 
 /** @throws SluiceError `io` */
@@ -145,6 +151,18 @@ async function describe(folder: string, name: string): Promise<SessionEntry | un
   } catch (error) {
     if (!(error instanceof SluiceError)) throw error;
     return { ...entry, problem: error.message };
+  }
+}
+
+/** Names of the conversations in a folder, in order of letters; none where it cannot be read. */
+export function sessionNames(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+      .map(nameOfFile)
+      .filter((name) => name !== undefined)
+      .sort();
+  } catch {
+    return [];
   }
 }
 

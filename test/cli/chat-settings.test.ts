@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { type ChatSettings, findSetting, SETTINGS } from "../../src/cli/chat-settings.ts";
 
 const START: ChatSettings = { sampling: {}, overflow: "stop" };
-const change = (name: string, value: string) => findSetting(name).change(START, value);
+const change = (name: string, value: string) => findSetting(name).change(START, value, name);
 
 it("shows every option of sampling as the command line has it, with its default", () => {
   expect(SETTINGS.map(({ name, show }) => `${name} ${show(START)}`)).toEqual([
@@ -26,12 +26,13 @@ it("changes one and leaves the others", () => {
   expect(change("overflow", "slide").overflow).toBe("slide");
   const seeded = change("seed", "7");
   expect(seeded.sampling.seed).toBe(7);
-  expect(findSetting("seed").change(seeded, "-1").sampling).toEqual({});
-  expect(findSetting("temp").change(change("temp", "0.3"), "default").sampling.temperature).toBe(0.8);
+  expect(findSetting("seed").change(seeded, "-1", "seed").sampling).toEqual({});
+  expect(findSetting("temp").change(change("temp", "0.3"), "default", "temp").sampling.temperature).toBe(0.8);
 });
 
 it.each([
-  ["temp", "-1", "temperature is -1, but must be a number from 0 up"],
+  ["temp", "-1", "temp is -1, but must be a number from 0 up"],
+  ["temperature", "-1", "temperature is -1, but must be a number from 0 up"],
   ["temp", "hot", "temp is hot, but must be a number"],
   ["top-p", "2", "top-p is 2, but must be a number from 0 to 1"],
   ["predict", "0", "predict is 0, but must be a whole number from 1 up, or -1"],

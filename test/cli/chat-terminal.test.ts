@@ -110,6 +110,30 @@ describe.runIf(HAS_TERMINAL)("a session", () => {
     expect(code, output).toBe(0);
   });
 
+  it("gives up a message of several lines, and says how to go on with what is saved", () => {
+    const steps: Step[] = [
+      ["> ", '"""\r'],
+      [". ", "one\r"],
+      [". ", `two${CTRL_C}`],
+      [". ", CTRL_C],
+      ["> ", CTRL_C],
+      ["Press Ctrl-C again to leave.", "x"],
+      ["> x", CTRL_C],
+      ["> ", CTRL_C],
+      ["Press Ctrl-C again to leave.", '\r"""\r'],
+      [". ", CTRL_C],
+      ["> ", "/list\r"],
+      ["Nothing is saved yet.", ""],
+      // Typed while the answer comes: it ends the chat after it.
+      ["> ", `What is 7 plus 5?\r${CTRL_D}not sent\r`],
+      ["7 plus 5 is 12.", ""],
+    ];
+    const { output, text, code } = chat(steps, { variables: { XDG_STATE_HOME: join(folder, "given-up") } });
+    expect(code, output).toBe(0);
+    expect(text).not.toContain("not sent");
+    expect(text).toMatch(/Saved as (auto-[\w-]+); to go on: sluice chat --resume \1\r\n$/);
+  });
+
   it("wraps words, at the new width where the window becomes narrower in mid-answer", () => {
     const { text } = chat([
       ["> ", `${STORY}\r`],
@@ -189,6 +213,14 @@ it("obeys its commands where lines are piped in, and keeps no history of them", 
   ])
     expect(stderr).toMatch(told);
   expect(readHistory(history)).toEqual([]);
+});
+
+it("fails where a command in a pipe is none", async () => {
+  const { code, stderr } = await sluice(["chat"], { env, input: "/regne\n" });
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: "There is no /regne. Did you mean /regen? /help lists the commands.\n",
+  });
 });
 
 it("slides where it is told to, and says so", async () => {

@@ -38,7 +38,8 @@ describe("chat, piped", () => {
       "Hi",
     ];
     const { code, stdout, stderr } = await chat(lines);
-    expect({ code, stdout }).toEqual({ code: 0, stdout: "Arr! Grass is green.\n" });
+    // One of them is none.
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "Arr! Grass is green.\n" });
     expect(stderr).toContain("The system message is: You are a pirate.");
     expect(stderr).toContain("There is no /frob");
     expect(stderr).toMatch(/context: 0 of 1024 tokens/);
@@ -62,6 +63,12 @@ describe("chat, piped", () => {
     const prefill = Number(/^prefill +(\d+)/m.exec(stderr)?.[1]);
     expect(reused).toBeGreaterThan(15);
     expect(prefill).toBeLessThan(20);
+  });
+
+  it("takes no answer of no tokens, as /set predict takes none", async () => {
+    const { code, stderr } = await chat([], ["-n", "0"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("argument '0' is invalid. It must be a whole number from 1 up, or -1.");
   });
 
   it("goes on after a message that does not fit the context", async () => {
@@ -168,10 +175,12 @@ describe.runIf(HAS_TERMINAL)("chat, on a terminal", () => {
     expect(readdirSync(temporary)).toEqual([]);
   });
 
-  it.each(["SIGHUP", "SIGTERM"] as const)("leaves the terminal as it was at %s", (name) => {
-    const { code, cooked } = terminal(["chat"], [["> ", ""]], { signal: constants.signals[name] });
+  it.each(["SIGHUP", "SIGQUIT", "SIGTERM"] as const)("leaves the terminal as it was at %s", (name) => {
+    const { output, code, cooked } = terminal(["chat"], [["> ", ""]], { signal: constants.signals[name] });
     expect(cooked).toBe(true);
-    expect(code).toBe(name === "SIGHUP" ? -constants.signals.SIGHUP : 128 + constants.signals.SIGTERM);
+    // The terminal marks pastes no longer.
+    expect(output.lastIndexOf("\x1b[?2004l")).toBeGreaterThan(output.lastIndexOf("\x1b[?2004h"));
+    expect(code).toBe(name === "SIGTERM" ? 128 + constants.signals.SIGTERM : -constants.signals[name]);
   });
 
   it("shows what a template puts into its text or its refusal, and is not driven by it", () => {

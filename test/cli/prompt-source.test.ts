@@ -47,6 +47,12 @@ it("makes messages of a text, unless the model is to continue it", async () => {
   ]);
 });
 
+it("takes an empty text only where the model is to continue it", async () => {
+  const source = { kind: "text", text: "" } as const;
+  expect(await readPrompt(source, { template: false }, command)).toBe("");
+  await expect(readPrompt(source, { template: true }, command)).rejects.toThrow("the prompt is empty");
+});
+
 it.each([
   ["line\n", "line"],
   ["line\r\n", "line"],

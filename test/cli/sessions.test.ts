@@ -91,7 +91,7 @@ describe("a saved chat", () => {
     expect(stdout).toBe("Your name is Ada.\n7 plus 5 is 12.\n");
     expect(stderr).toMatch(/^Ada 猫 {2}\d{4}.* 4 .* My name is Ada\.$/m);
     expect(stderr).toContain("This conversation is not saved yet");
-    expect(stderr).toContain("no session is called x");
+    expect(stderr).toContain("no conversation is called x");
     expect(code).toBe(1);
     expect(JSON.parse((await command("ls", "--json")).stdout)).toMatchObject([
       { name: "Ada 猫", messages: 4 },
@@ -108,7 +108,7 @@ describe("a saved chat", () => {
       "/save auto-1",
     ]);
     expect(stderr).toContain("there is nothing to save yet");
-    expect(stderr).toContain("there is a session ada already");
+    expect(stderr).toContain("there is a conversation ada already");
     expect(stderr).toContain('"../up" cannot be the name of a session: it holds "/"');
     expect(stderr).toContain("are given by sluice");
     expect(readdirSync(sessions)).toEqual(["ada.session"]);
@@ -120,7 +120,7 @@ describe("a saved chat", () => {
     expect(none.stderr).toContain("there is no saved conversation to resume");
     const unknown = await chat(["Hi"], "--resume", "nobody");
     expect(unknown).toMatchObject({ code: 1, stdout: "" });
-    expect(unknown.stderr).toContain("no session is called nobody");
+    expect(unknown.stderr).toContain("no conversation is called nobody");
   });
 
   it("is replayed where its KV cache is damaged, and refused where its text is", async () => {
@@ -189,7 +189,10 @@ describe.runIf(HAS_TERMINAL)("on a terminal", () => {
     expect(settings.sampling.temperature).toBe(0.5);
     const { stderr } = await sluice(["chat", "--resume"], { env, input: "/set\n/undo\n" });
     expect(stderr).toMatch(/^temp +0\.5 /m);
-    expect((await command("ls")).stdout).toMatch(/^ada .* 0 /m);
+    // Nothing is left to be saved; what is said next is saved under the name again.
+    expect(readdirSync(sessions)).toEqual([]);
+    await chat(["My name is Ada.", "/save ada", "/undo", "What is 7 plus 5?"]);
+    expect((await command("ls")).stdout).toMatch(/^ada .* 2 .* What is 7 plus 5\?$/m);
   });
 
   it("sessions rm asks", async () => {

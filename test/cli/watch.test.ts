@@ -183,10 +183,10 @@ describe.runIf(python)("watch, on a terminal", () => {
     expect(after).toContain("stopped after");
   });
 
-  it("goes when the terminal is hung up", () => {
+  it.each(["SIGHUP", "SIGQUIT"] as const)("goes at %s, and leaves the terminal as it was", (name) => {
     const steps = [{ wait: "tokens/s" }];
-    const { code, output } = terminal(ENDLESS, { steps, signal: constants.signals.SIGHUP });
-    expect(code).toBe(-constants.signals.SIGHUP);
+    const { code, output } = terminal(ENDLESS, { steps, signal: constants.signals[name] });
+    expect(code).toBe(-constants.signals[name]);
     expect(output).toContain(LEAVE);
   });
 

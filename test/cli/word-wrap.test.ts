@@ -67,8 +67,10 @@ it("leaves code and tables as they are", () => {
 it("goes on in a new line where the terminal became narrower than the line", () => {
   let columns = 40;
   const wrapping = new WordWrap(() => columns);
-  expect(wrapping.push("a line of thirty columns or so")).not.toContain("\n");
+  expect(wrapping.push("a line of thirty columns or")).not.toContain("\n");
   columns = 20;
-  expect(wrapping.push(" goes on, and wraps here")).toBe("\n goes on, and wraps\nhere");
+  // The word that was begun stays whole.
+  expect(wrapping.push("der")).toBe("der");
+  expect(wrapping.push(" goes on, and wraps here")).toBe("\ngoes on, and wraps \nhere");
   expect(wrapping.column).toBe(4);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { textWidth } from "../../src/cli/text-width.ts";
-import { cutText, wrapText } from "../../src/cli/wrap-text.ts";
+import { cutText, hangText, shortenText, wrapText } from "../../src/cli/wrap-text.ts";
 
 describe("wrapText", () => {
   it.each<[string, number, string[]]>([
@@ -47,4 +47,24 @@ it.each([
   ["x", 0, ""],
 ])("cuts %j to %i columns", (text, columns, cut) => {
   expect(cutText(text, columns)).toBe(cut);
+});
+
+it.each([
+  ["short  row", ["short  row"]],
+  ["/set NAME  change how answers are", ["/set NAME  change how", "           answers are"]],
+  ["temp  0.8  some randomness of it", ["temp  0.8  some", "           randomness", "           of it"]],
+  ["  an indented line of text", ["  an indented line of", "  text"]],
+  ["what begins too far  right", ["what begins too far", "right"]],
+])("hangs what does not fit below its column: %j", (line, rows) => {
+  expect(hangText(line, 22)).toEqual(rows);
+});
+
+it.each([
+  ["What is the capital", "What is the capital"],
+  ["What is the capital of", "What is the capital…"],
+  ["What is the capitalism", "What is the…"],
+  ["Donaudampfschifffahrtsgesellschaft", "Donaudampfschifffah…"],
+  ["日本語の文章は空白がない", "日本語の文章は空白…"],
+])("shortens %j to %j", (text, short) => {
+  expect(shortenText(text, 20)).toBe(short);
 });

@@ -10,6 +10,8 @@ export interface ChatCommand {
   readonly summary: string;
   /** Whether a line is one for this command, by what follows its name; where not, it goes to the model. Default: yes. */
   takes?(argument: string): boolean;
+  /** What may follow it, for Tab. */
+  completions?(sessions: () => readonly string[]): readonly string[];
   /**
    * Do it. Remarks go out with `note`.
    *

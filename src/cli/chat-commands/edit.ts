@@ -1,5 +1,5 @@
-import { note } from "../note.ts";
 import type { Talk } from "../talk.ts";
+import { tell } from "../tell.ts";
 import { editorCommand, editText } from "../text-editor.ts";
 import type { ChatCommand } from "./command.ts";
 
@@ -9,9 +9,9 @@ export const edit: ChatCommand = {
   summary: "change the last question: to TEXT, in $EDITOR, or in the line; and answer it",
   async run(talk, argument) {
     const question = talk.unanswered ?? talk.conversation.turns.at(-1)?.question;
-    if (question === undefined) return note("There is no question yet.");
+    if (question === undefined) return tell("There is no question yet.");
     const text = argument === "" ? await ask(talk, question) : argument;
-    if (text === undefined || text.trim() === "") return note("(not changed)");
+    if (text === undefined || text.trim() === "") return tell("(not changed)");
     if (talk.unanswered === undefined) talk.conversation.undo();
     if (argument === "") talk.input?.remember(text);
     await talk.ask(text);
@@ -26,7 +26,10 @@ async function ask({ input }: Talk, question: string): Promise<string | undefine
     if (text !== undefined && text.trim() !== "") input.echo(text);
     return text;
   }
-  if (input?.canEdit) return input.next("> ", question);
-  note("It can only be changed in a terminal; or say what it should be: /edit TEXT.");
+  if (input?.canEdit) {
+    const text = await input.next("> ", { text: question, optional: true });
+    return typeof text === "string" ? text : undefined;
+  }
+  tell("It can only be changed in a terminal; or say what it should be: /edit TEXT.");
   return undefined;
 }

@@ -1,11 +1,12 @@
-import { note } from "../note.ts";
+import { SluiceError } from "../../errors.ts";
+import { tell } from "../tell.ts";
 import type { ChatCommand } from "./command.ts";
 
 /** What else can be typed. */
 const KEYS: readonly (readonly [keys: string, summary: string])[] = [
-  ['"""', 'starts a message of several lines; """ at the end of a line ends it'],
+  ['"""', 'starts a message of several lines; """ at the end of a line ends it, Ctrl-C gives it up'],
   ["Alt-Enter", "starts a new line; pasted lines stay one message"],
-  ["Up, Ctrl-R", "what was typed before; Tab completes commands"],
+  ["Up, Ctrl-R", "what was typed before; Tab completes commands and names"],
   ["Ctrl-C", "stops an answer, or empties the line; again: leaves"],
 ];
 
@@ -15,16 +16,27 @@ const ESCAPE = "/no_think goes to the model. Put a space before any other messag
 export function helpCommand(commands: () => readonly ChatCommand[]): ChatCommand {
   return {
     name: "help",
-    summary: "this list",
-    run: () => note([...helpLines(commands()), ESCAPE].join("\n")),
+    usage: "[COMMAND]",
+    summary: "this list, or what one of them does",
+    completions: () => commands().map(({ name }) => name),
+    run(_talk, argument) {
+      if (argument === "") return tell([...rows([...commands().map(entry), [], ...KEYS]), ESCAPE].join("\n"));
+      const name = argument.toLowerCase().replace(/^\//, "");
+      const found = commands().find((command) => command.name === name);
+      if (found === undefined)
+        throw new SluiceError("bad-input", `there is no /${name}`, { next: "/help lists the commands." });
+      tell(rows([entry(found)]).join("\n"));
+    },
   };
 }
 
-function helpLines(commands: readonly ChatCommand[]): string[] {
-  const entries = commands.map(({ name, usage, summary }) => {
-    return [usage ? `/${name} ${usage}` : `/${name}`, summary] as const;
-  });
-  const width = Math.max(...entries.map(([head]) => head.length));
-  const line = ([head, summary]: readonly [string, string]) => `${head.padEnd(width)}  ${summary}`;
-  return [...entries.map(line), "", ...KEYS.map(line)];
+type Row = readonly [head: string, summary: string] | readonly [];
+
+function entry({ name, usage, summary }: ChatCommand): Row {
+  return [usage ? `/${name} ${usage}` : `/${name}`, summary];
+}
+
+function rows(entries: readonly Row[]): string[] {
+  const width = Math.max(...entries.map(([head = ""]) => head.length));
+  return entries.map(([head = "", summary = ""]) => `${head.padEnd(width)}  ${summary}`.trimEnd());
 }

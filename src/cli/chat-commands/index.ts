@@ -56,7 +56,15 @@ export function unknownCommand(name: string): string {
   return `There is no /${name}.${advice} /help lists the commands.`;
 }
 
-/** What a command that is being typed may become. */
-export function completeCommand(text: string): string[] {
-  return CHAT_COMMANDS.map(({ name }) => `/${name}`).filter((name) => text !== "" && name.startsWith(text));
+/**
+ * What a command that is being typed may become, or what follows it.
+ *
+ * @param sessions names of saved conversations
+ */
+export function completeCommand(text: string, sessions: () => readonly string[]): string[] {
+  const [, name, typed] = /^\/([a-z]+) +(.*)$/is.exec(text) ?? [];
+  if (name === undefined)
+    return CHAT_COMMANDS.map(({ name }) => `/${name}`).filter((name) => text !== "" && name.startsWith(text));
+  const known = findCommand(name)?.completions?.(sessions) ?? [];
+  return known.filter((word) => word.startsWith(typed)).map((word) => `/${name} ${word}`);
 }

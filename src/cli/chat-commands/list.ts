@@ -1,6 +1,6 @@
 import { listSessions } from "../../session-store/list.ts";
-import { note } from "../note.ts";
 import { sessionTable } from "../session-table.ts";
+import { tell } from "../tell.ts";
 import type { ChatCommand } from "./command.ts";
 
 export const list: ChatCommand = {
@@ -8,6 +8,10 @@ export const list: ChatCommand = {
   summary: "saved conversations, the last changed first",
   async run(talk) {
     const entries = await listSessions(talk.keeper.folder);
-    note(entries.length === 0 ? "Nothing is saved yet." : sessionTable(entries).join("\n"));
+    tell(
+      entries.length === 0
+        ? "Nothing is saved yet."
+        : sessionTable(entries, process.stderr.columns).join("\n"),
+    );
   },
 };

@@ -1,14 +1,17 @@
+import { SluiceError } from "../../errors.ts";
 import { findSession } from "../../session-store/list.ts";
-import { note } from "../note.ts";
 import type { ChatCommand } from "./command.ts";
+
+const LIST = "/list shows what is saved.";
 
 export const load: ChatCommand = {
   name: "load",
   usage: "NAME",
   summary: "go on with a saved conversation (a beginning of its name will do)",
+  completions: (sessions) => sessions(),
   async run(talk, name) {
-    if (name === "") return note("Which one? /list shows what is saved.");
-    const entry = await findSession(talk.keeper.folder, name);
+    if (name === "") throw new SluiceError("bad-input", "/load needs a name", { next: LIST });
+    const entry = await findSession(talk.keeper.folder, name, LIST);
     await talk.resume(entry);
   },
 };

@@ -1,14 +1,14 @@
 import { formatBytes } from "../../format-bytes.ts";
-import { note } from "../note.ts";
 import { printableLine } from "../printable.ts";
 import type { Talk } from "../talk.ts";
+import { tell } from "../tell.ts";
 import { thinkSwitch } from "../thinking.ts";
 import type { ChatCommand } from "./command.ts";
 
 export const model: ChatCommand = {
   name: "model",
   summary: "which model this is, and how it runs",
-  run: (talk) => note(modelLines(talk).join("\n")),
+  run: (talk) => tell(modelLines(talk).join("\n")),
 };
 
 function modelLines({ model, templateSource }: Talk): string[] {

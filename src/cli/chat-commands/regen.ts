@@ -1,4 +1,4 @@
-import { note } from "../note.ts";
+import { tell } from "../tell.ts";
 import type { ChatCommand } from "./command.ts";
 import { shortened } from "./undo.ts";
 
@@ -7,10 +7,10 @@ export const regen: ChatCommand = {
   summary: "answer the last question anew",
   async run(talk) {
     const question = talk.unanswered ?? talk.conversation.undo()?.question;
-    if (question === undefined) return note("There is no question yet.");
+    if (question === undefined) return tell("There is no question yet.");
     const { temperature, seed } = talk.settings.sampling;
     const same = temperature === 0 ? "temp is 0" : seed === undefined ? undefined : "the seed is set";
-    note(`Again: ${shortened(question)}${same ? ` (${same}: the answer will be the same)` : ""}`);
+    tell(`Again: ${shortened(question)}${same ? ` (${same}: the answer will be the same)` : ""}`);
     await talk.ask(question);
   },
 };

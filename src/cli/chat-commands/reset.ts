@@ -1,4 +1,4 @@
-import { note } from "../note.ts";
+import { tell } from "../tell.ts";
 import type { ChatCommand } from "./command.ts";
 
 export const reset: ChatCommand = {
@@ -9,6 +9,6 @@ export const reset: ChatCommand = {
     talk.session.reset();
     talk.unanswered = undefined;
     talk.keeper.begin(talk);
-    note("The conversation is forgotten; the system message stays.");
+    tell("The conversation is forgotten; the system message stays.");
   },
 };

@@ -1,10 +1,10 @@
-import { note } from "../note.ts";
+import { tell } from "../tell.ts";
 import type { ChatCommand } from "./command.ts";
 
 export const stats: ChatCommand = {
   name: "stats",
   summary: "tokens and times of the last answer, by layer",
   async run(talk) {
-    note((await talk.stats()).join("\n"));
+    tell((await talk.stats()).join("\n"));
   },
 };

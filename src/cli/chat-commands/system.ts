@@ -1,4 +1,5 @@
 import { note } from "../note.ts";
+import { tell } from "../tell.ts";
 import type { ChatCommand } from "./command.ts";
 
 export const system: ChatCommand = {
@@ -8,8 +9,8 @@ export const system: ChatCommand = {
   run({ conversation }, text) {
     if (text !== "") {
       conversation.system = text === "-" ? "" : text;
-      note(text === "-" ? "There is no system message now." : "The system message is set.");
-    } else if (conversation.system === "") note("There is no system message.");
+      tell(text === "-" ? "There is no system message now." : "The system message is set.");
+    } else if (conversation.system === "") tell("There is no system message.");
     else note(`The system message is: ${conversation.system}`);
   },
 };

@@ -1,7 +1,7 @@
 import { SluiceError } from "../../errors.ts";
 import { THINK_MODES, type ThinkMode } from "../chat-settings.ts";
 import { nearest } from "../nearest.ts";
-import { note } from "../note.ts";
+import { tell } from "../tell.ts";
 import { thinkSwitch } from "../thinking.ts";
 import type { ChatCommand } from "./command.ts";
 
@@ -17,8 +17,9 @@ export const think: ChatCommand = {
   summary: "show the model's thoughts, have none, or hide them",
   // Some models take /think in a message as a switch.
   takes: (argument) => !/\s/.test(argument),
+  completions: () => THINK_MODES,
   run(talk, argument) {
-    if (argument === "") return note(MEANINGS[talk.think ?? "on"]);
+    if (argument === "") return tell(MEANINGS[talk.think ?? "on"]);
     const mode = THINK_MODES.find((known) => known === argument.toLowerCase());
     if (mode === undefined) {
       const meant = nearest(argument.toLowerCase(), THINK_MODES);
@@ -30,6 +31,6 @@ export const think: ChatCommand = {
     talk.think = mode;
     const deaf = mode !== "hide" && thinkSwitch(talk.templateSource) === undefined;
     const doubt = " The chat template has no switch for it: whether there are any is left to the model.";
-    note(`${MEANINGS[mode]}${deaf ? doubt : ""}`);
+    tell(`${MEANINGS[mode]}${deaf ? doubt : ""}`);
   },
 };

@@ -1,7 +1,7 @@
-import { InvalidArgumentError } from "commander";
-import { note } from "../note.ts";
+import { SluiceError } from "../../errors.ts";
 import { printableLine } from "../printable.ts";
-import { currentRecorder, parseTimingsPath, timingsWriter } from "../timings-file.ts";
+import { tell } from "../tell.ts";
+import { currentRecorder, isTimingsPath, timingsWriter } from "../timings-file.ts";
 import type { ChatCommand } from "./command.ts";
 
 export const timings: ChatCommand = {
@@ -9,16 +9,13 @@ export const timings: ChatCommand = {
   usage: "FILE",
   summary: "write where the time went so far (.html, .json, .csv, .trace.json)",
   async run(_talk, argument) {
-    if (argument === "") return note("/timings FILE needs a file: .html, .json, .csv or .trace.json.");
-    let path: string;
-    try {
-      path = parseTimingsPath(argument);
-    } catch (error) {
-      if (error instanceof InvalidArgumentError) return note(`${printableLine(argument)}: ${error.message}`);
-      throw error;
-    }
-    const write = await timingsWriter(path);
+    const endings = ".html, .json, .csv or .trace.json";
+    if (argument === "")
+      throw new SluiceError("bad-input", "/timings needs a file", { next: `Its name ends in ${endings}.` });
+    if (!isTimingsPath(argument))
+      throw new SluiceError("bad-input", `the name of the file must end in ${endings}, not as ${argument}`);
+    const write = await timingsWriter(argument, "Check the path.");
     write(currentRecorder()!.recording());
-    note(`Written to ${printableLine(path)}.`);
+    tell(`Written to ${printableLine(argument)}.`);
   },
 };

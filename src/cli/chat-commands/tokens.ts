@@ -1,7 +1,7 @@
 import { decodeUtf8 } from "../../text/utf8.ts";
-import { note } from "../note.ts";
 import { printableLine } from "../printable.ts";
 import type { Talk } from "../talk.ts";
+import { tell } from "../tell.ts";
 import type { ChatCommand } from "./command.ts";
 import { shortened } from "./undo.ts";
 
@@ -9,7 +9,7 @@ export const tokens: ChatCommand = {
   name: "tokens",
   usage: "[TEXT]",
   summary: "how full the context is, turn by turn; or the tokens of a text",
-  run: (talk, text) => note((text === "" ? contextLines(talk) : textLines(talk, text)).join("\n")),
+  run: (talk, text) => tell((text === "" ? contextLines(talk) : textLines(talk, text)).join("\n")),
 };
 
 function contextLines({ model, session, conversation }: Talk): string[] {

@@ -1,5 +1,6 @@
-import { note } from "../note.ts";
 import { printableLine } from "../printable.ts";
+import { tell } from "../tell.ts";
+import { shortenText } from "../wrap-text.ts";
 import type { ChatCommand } from "./command.ts";
 
 export const undo: ChatCommand = {
@@ -9,7 +10,7 @@ export const undo: ChatCommand = {
     const turn = talk.conversation.undo();
     talk.unanswered = undefined;
     const left = talk.conversation.turns.length;
-    note(
+    tell(
       turn === undefined
         ? "There is nothing to take back."
         : `Taken back: ${shortened(turn.question)} (${left === 1 ? "1 turn is" : `${left} turns are`} left)`,
@@ -19,6 +20,5 @@ export const undo: ChatCommand = {
 
 /** The beginning of a message, in one line. */
 export function shortened(text: string): string {
-  const line = printableLine(text.trim());
-  return line.length > 60 ? `${line.slice(0, 59)}…` : line;
+  return shortenText(printableLine(text.trim()), 60);
 }

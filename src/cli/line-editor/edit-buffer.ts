@@ -23,9 +23,10 @@ export class EditBuffer {
 
   /** Insert at the cursor. What may not be in a text of a user (control characters) is left out. */
   insert(text: string): void {
-    // Joined with what is before: a combining character, or the second half of a flag, becomes one with it.
-    const joined = this.before + text.replace(/\r\n?/g, "\n").replace(/(?![\n\t])\p{Cc}/gu, "");
-    this.#before = graphemes(joined);
+    // Joined with the character before: an accent, or the second half of a flag, becomes one with it.
+    const joined =
+      (this.#before.pop() ?? "") + text.replace(/\r\n?/g, "\n").replace(/(?![\n\t])\p{Cc}/gu, "");
+    for (const grapheme of graphemes(joined)) this.#before.push(grapheme);
   }
 
   left(): void {

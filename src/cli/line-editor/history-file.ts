@@ -16,32 +16,56 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname } from "node:path";
+import { SluiceError } from "../../errors.ts";
+import { errorCode, ioError } from "../../store/io-error.ts";
 
 const MOST_ENTRIES = 1000;
 /** A longer file is cut to the newest half of this; a longer entry is not kept. */
 const MOST_BYTES = 1_000_000;
 const MOST_ENTRY_BYTES = 64_000;
 const LOCK_WAIT_MS = 200;
+const ADVICE = "The chat goes on without it.";
 /** A lock this old was left behind. */
 const LOCK_STALE_MS = 10_000;
 
-/** The newest entries. None where there is no such file, or it cannot be read; lines that are damaged are left out. */
+/**
+ * The newest entries; none where there is no such file. Lines that are damaged are left out.
+ *
+ * @throws SluiceError `io` where it cannot be read, or is no regular file
+ */
 export function readHistory(path: string): string[] {
   try {
+    if (!isThere(path)) return [];
     return readFileSync(path, "utf8").split("\n").flatMap(parseEntry).slice(-MOST_ENTRIES);
-  } catch {
-    return [];
+  } catch (error) {
+    throw ioError(error, "read", path, ADVICE);
   }
+}
+
+/** Whether there is a file. Opening a pipe or a device in its place could take for ever. */
+function isThere(path: string): boolean {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found && !found.isFile()) throw new SluiceError("io", `${path} is no regular file`, { next: ADVICE });
+  return found !== undefined;
 }
 
 /**
  * Add an entry. The file and its folder are made, for the user alone to read.
  *
- * @throws the operating system's error
+ * @throws SluiceError `io`, `no-space`
  */
 export function appendHistory(path: string, text: string): void {
   const line = `${JSON.stringify(text)}\n`;
   if (Buffer.byteLength(line) > MOST_ENTRY_BYTES) return;
+  try {
+    addLine(path, line);
+  } catch (error) {
+    throw ioError(error, "write", path, ADVICE);
+  }
+}
+
+function addLine(path: string, line: string): void {
+  isThere(path);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const release = lock(`${path}.lock`);
   try {
@@ -59,6 +83,7 @@ export function appendHistory(path: string, text: string): void {
 }
 
 function parseEntry(line: string): string[] {
+  if (line.length > MOST_ENTRY_BYTES) return [];
   try {
     const entry: unknown = JSON.parse(line);
     return typeof entry === "string" ? [entry] : [];
@@ -71,7 +96,10 @@ function shorten(path: string): void {
   const lines = readFileSync(path, "utf8").split("\n");
   let bytes = 0;
   const kept = lines.reverse().filter((line) => {
-    bytes += Buffer.byteLength(line) + 1;
+    const size = Buffer.byteLength(line) + 1;
+    // Not one of ours.
+    if (size > MOST_ENTRY_BYTES) return false;
+    bytes += size;
     return bytes <= MOST_BYTES / 2;
   });
   const fresh = `${path}.${process.pid}`;
@@ -86,7 +114,8 @@ function lock(path: string): (() => void) | undefined {
     try {
       closeSync(openSync(path, "wx", 0o600));
       return () => rmSync(path, { force: true });
-    } catch {
+    } catch (error) {
+      if (errorCode(error) !== "EEXIST") return undefined;
       const age = Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
       if (age > LOCK_STALE_MS) rmSync(path, { force: true });
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);

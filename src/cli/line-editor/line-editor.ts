@@ -1,6 +1,6 @@
 import { emitKeypressEvents } from "node:readline";
 import { isColourful, styled } from "../colour.ts";
-import { note } from "../note.ts";
+import { tell } from "../tell.ts";
 import { EditBuffer } from "./edit-buffer.ts";
 import { editByKey, type Key, keyName } from "./edit-keys.ts";
 import { History } from "./history.ts";
@@ -14,6 +14,8 @@ export interface LineEditorOptions {
   /** What a text that is being typed may become, for Tab. */
   readonly complete: (text: string) => readonly string[];
   readonly onCtrlC: () => void;
+  /** Any other key was typed. */
+  readonly onTyped: () => void;
   /** An entry is ready, or the input has ended. */
   readonly onEntry: (text: string | undefined) => void;
 }
@@ -28,6 +30,8 @@ export class LineEditor {
   #prompt = "> ";
   #visible = false;
   #painting = false;
+  /** Milliseconds that the last painting took. */
+  #paintMs = 0;
   /** Whether another program has the terminal. */
   #lent = false;
   /** What is being pasted, as far as it came. */
@@ -57,6 +61,12 @@ export class LineEditor {
     this.#paint();
   }
 
+  /** Take the prompt away: what is on the screen stays, and output goes on below. */
+  hide(): void {
+    if (this.#visible) this.#painter.leave();
+    this.#visible = false;
+  }
+
   /** Print an entry that was finished before its prompt came. */
   echo(prompt: string, text: string): void {
     this.#painter.forget();
@@ -73,7 +83,7 @@ export class LineEditor {
   /** Print above what is being typed. */
   note(text: string): void {
     if (this.#visible) this.#painter.erase();
-    note(text, process.stdout);
+    tell(text, process.stdout);
     if (this.#visible) this.#paint();
   }
 
@@ -97,8 +107,7 @@ export class LineEditor {
   }
 
   close(): void {
-    if (this.#visible) this.#painter.leave();
-    this.#visible = false;
+    this.hide();
     this.suspend();
     this.#terminal.close();
     process.stdin.off("end", this.#onEnd);
@@ -108,6 +117,7 @@ export class LineEditor {
 
   readonly #onKey = (typed: string | undefined, key: Key): void => {
     const name = keyName(key);
+    if (name !== "ctrl+c") this.#options.onTyped();
     if (name === "paste-start") this.#pasted = [];
     else if (name === "paste-end") this.#paste();
     else if (this.#pasted) this.#pasted.push(typed ?? "");
@@ -127,7 +137,7 @@ export class LineEditor {
     enter: () => this.#submit(),
     "ctrl+c": () => this.#options.onCtrlC(),
     "ctrl+d": () => {
-      if (this.#buffer.text === "" && this.#visible) this.#onEnd();
+      if (this.#buffer.text === "") this.#onEnd();
       else this.#buffer.delete();
     },
     "ctrl+z": () => this.#stop(),
@@ -178,7 +188,10 @@ export class LineEditor {
     });
     if (found.length === 1) this.#buffer.set(`${common} `);
     else if (common.length > text.length) this.#buffer.set(common);
-    else if (this.#visible) this.note(found.join("  "));
+    else if (this.#visible) {
+      const word = text.lastIndexOf(" ") + 1;
+      this.note(found.map((name) => name.slice(word)).join("  "));
+    }
   }
 
   #submit(): void {
@@ -214,14 +227,18 @@ export class LineEditor {
     this.#paint();
   };
 
-  /** Once for all keys that came together. */
+  /** Once for all keys that came together; of a long text, not for more than half of the time. */
   #paintSoon(): void {
     if (this.#painting || this.#pasted) return;
     this.#painting = true;
-    setImmediate(() => {
+    const paint = () => {
       this.#painting = false;
+      const start = performance.now();
       this.#paint();
-    });
+      this.#paintMs = performance.now() - start;
+    };
+    if (this.#paintMs < SLOW_MS) setImmediate(paint);
+    else setTimeout(paint, this.#paintMs);
   }
 
   #paint(): void {
@@ -247,6 +264,9 @@ export class LineEditor {
     return process.stdout.columns || 80;
   }
 }
+
+/** A painting that takes longer would be felt at every key. */
+const SLOW_MS = 20;
 
 /** Before the further lines of a text of several. */
 const FURTHER = ". ";

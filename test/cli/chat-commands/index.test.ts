@@ -1,5 +1,10 @@
 import { expect, it } from "vitest";
-import { CHAT_COMMANDS, findCommand, unknownCommand } from "../../../src/cli/chat-commands/index.ts";
+import {
+  CHAT_COMMANDS,
+  completeCommand,
+  findCommand,
+  unknownCommand,
+} from "../../../src/cli/chat-commands/index.ts";
 
 it("has names that can be typed, each once, and a line on each", () => {
   const names = CHAT_COMMANDS.map(({ name }) => name);
@@ -15,4 +20,18 @@ it("finds commands in any case of letters, and says which one was meant", () => 
   expect(findCommand("frob")).toBeUndefined();
   expect(unknownCommand("sytem")).toBe("There is no /sytem. Did you mean /system? /help lists the commands.");
   expect(unknownCommand("frobnicate")).toBe("There is no /frobnicate. /help lists the commands.");
+});
+
+it.each([
+  ["", []],
+  ["/re", ["/regen", "/reset"]],
+  ["/load a", ["/load ada", "/load a b"]],
+  ["/save  a ", ["/save a b"]],
+  ["/set top-", ["/set top-k", "/set top-p"]],
+  ["/think h", ["/think hide"]],
+  ["/help un", ["/help undo"]],
+  ["/undo a", []],
+  ["load a", []],
+])("Tab makes of %j %j", (text, found) => {
+  expect(completeCommand(text, () => ["ada", "a b", "work"])).toEqual(found);
 });

@@ -73,3 +73,11 @@ it("takes pasted line ends and tabs, and no other control characters", () => {
   expect(buffer.text).toBe("a\nb\nc\td[31m");
   expect(editByKey(buffer, "\x01", { name: "unknown" })).toBe(false);
 });
+
+it("takes a long text key by key: not all of it at every key", () => {
+  const buffer = new EditBuffer();
+  const start = performance.now();
+  for (let index = 0; index < 100_000; index++) buffer.insert("é");
+  expect(buffer.text.length).toBe(100_000);
+  expect(performance.now() - start).toBeLessThan(15_000);
+});

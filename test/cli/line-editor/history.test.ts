@@ -59,6 +59,28 @@ describe("history file", () => {
     expect(readHistory(path)).toHaveLength(1000);
   });
 
+  it("keeps the others where a line is far too long", () => {
+    const path = join(folder, "overlong");
+    appendHistory(path, "one");
+    writeFileSync(path, `${readFileSync(path, "utf8")}"${"x".repeat(2_000_000)}"\n`);
+    expect(readHistory(path)).toEqual(["one"]);
+    appendHistory(path, "two");
+    expect(readHistory(path)).toEqual(["one", "two"]);
+    expect(statSync(path).size).toBeLessThan(100);
+  });
+
+  it.runIf(process.platform !== "win32")("is a regular file, or none", () => {
+    const pipe = join(folder, "pipe");
+    execFileSync("mkfifo", [pipe]);
+    for (const path of [pipe, "/dev/zero", folder]) {
+      expect(() => readHistory(path)).toThrow(`${path} is no regular file`);
+      expect(() => appendHistory(path, "one")).toThrow(`${path} is no regular file`);
+    }
+    writeFileSync(join(folder, "file"), "");
+    const below = join(folder, "file", "history");
+    expect(() => appendHistory(below, "one")).toThrow(`cannot write ${below}: `);
+  });
+
   it("is not held up by a lock that was left behind", () => {
     const path = join(folder, "locked");
     writeFileSync(`${path}.lock`, "");
