@@ -1,9 +1,11 @@
 import { readFileSync } from "node:fs";
+import { PACKED_DTYPES } from "../store/packed-panel.ts";
+import type { PackedDtype } from "../store/types.ts";
 import { keyOffset, valueDistance } from "./kv-layout.ts";
 import type { Address, Int8Kernels, Kernels } from "./types.ts";
 
 /** What src/kernels/wasm exports. */
-interface Exports {
+interface Exports extends Readonly<Record<`matvec${Uppercase<PackedDtype>}`, MultiplyRow>> {
   readonly matmulF32: Kernels["matmulF32"];
   readonly matmulF16: Kernels["matmulF16"];
   readonly matmulBf16: Kernels["matmulBf16"];
@@ -16,6 +18,7 @@ interface Exports {
   readonly quantizeRows: Kernels["quantizeRows"];
   readonly matvecQ8: MultiplyRow;
   readonly matvecQ4: MultiplyRow;
+  matmulPacked(type: number, ...rest: Tail<Parameters<Kernels["matmulPacked"]>>): void;
   storeHalves(x: Address, count: number, to: Address): void;
   readonly storeKeyQ8: StoreHead;
   readonly storeValueQ8: StoreHead;
@@ -23,6 +26,8 @@ interface Exports {
   readonly attentionF16: AttendHeads;
   readonly attentionQ8: AttendHeads;
 }
+
+type Tail<T extends readonly unknown[]> = T extends readonly [unknown, ...infer R] ? R : never;
 
 /** One row of rounded activations. */
 type MultiplyRow = (
@@ -75,6 +80,17 @@ export function createInt8Kernels(memory: WebAssembly.Memory): Int8Kernels | und
 /** The kernels in WebAssembly (AssemblyScript in src/kernels/wasm), with SIMD. They follow the memory as it grows. */
 export function createWasmKernels(module: WebAssembly.Module, memory: WebAssembly.Memory): Kernels {
   const wasm = new WebAssembly.Instance(module, { env: { memory } }).exports as unknown as Exports;
+  const rowProducts = {
+    q4_1: wasm.matvecQ4_1,
+    q5_0: wasm.matvecQ5_0,
+    q5_1: wasm.matvecQ5_1,
+    q4_K: wasm.matvecQ4_K,
+    q5_K: wasm.matvecQ5_K,
+    q6_K: wasm.matvecQ6_K,
+    iq4_nl: wasm.matvecIQ4_NL,
+    iq4_xs: wasm.matvecIQ4_XS,
+    mxfp4: wasm.matvecMXFP4,
+  };
   let f32 = new Float32Array(memory.buffer);
   let u32 = new Uint32Array(memory.buffer);
 
@@ -90,6 +106,17 @@ export function createWasmKernels(module: WebAssembly.Module, memory: WebAssembl
 
     matmulQ8: tilesThenRows(wasm.matmulQ8, wasm.matvecQ8),
     matmulQ4: tilesThenRows(wasm.matmulQ4, wasm.matvecQ4),
+
+    matmulPacked(dtype, panels, count, columns, q, scales, rows, y, yStride, scratch) {
+      const type = PACKED_DTYPES.indexOf(dtype);
+      const oneRow = rowProducts[dtype];
+      const tiled = rows - (rows % 4);
+      if (tiled > 0) wasm.matmulPacked(type, panels, count, columns, q, scales, tiled, y, yStride, scratch);
+      for (let row = tiled; row < rows; row++) {
+        const rowScales = scales + (row * columns) / 4;
+        oneRow(panels, count, columns, q + row * columns * 2, rowScales, y + row * yStride * 4);
+      }
+    },
 
     storeKv(keys, values, shape, blocks, position) {
       if (f32.buffer !== memory.buffer) {
@@ -139,7 +166,7 @@ function tilesThenRows(tiles: Kernels["matmulQ8"], oneRow: MultiplyRow): Kernels
     const tiled = rows - (rows % 4);
     if (tiled > 0) tiles(panels, count, columns, q, scales, tiled, y, yStride);
     for (let row = tiled; row < rows; row++) {
-      const rowScales = scales + (row * columns) / 8;
+      const rowScales = scales + (row * columns) / 4;
       oneRow(panels, count, columns, q + row * columns * 2, rowScales, y + row * yStride * 4);
     }
   };

@@ -1,27 +1,33 @@
 import { describe, expect, it } from "vitest";
+import type { Kernels } from "../../src/kernels/types.ts";
 import { createInt8Kernels } from "../../src/kernels/wasm.ts";
 import { f16ToF32, f32ToBf16, f32ToF16 } from "../../src/quant/half.ts";
 import { blockFormat } from "../../src/quant/index.ts";
 import { quantizeQ8_0 } from "../../src/quant/q8_0.ts";
 import { packPanels } from "../../src/store/pack-panels.ts";
-import { panelBytes, panelCount } from "../../src/store/panel.ts";
-import type { TensorDtype } from "../../src/store/types.ts";
+import { isPacked, PACKED_DTYPES, packedScratchBytes } from "../../src/store/packed-panel.ts";
+import { columnsUnit, panelBytes, panelCount } from "../../src/store/panel.ts";
+import type { QuantizedDtype, TensorDtype } from "../../src/store/types.ts";
+import { randomBlocks } from "../packed-blocks.ts";
 import { randomFloats, seeded } from "../random.ts";
 import { machine } from "./machine.ts";
 
-const GGML_TYPES = { f32: "f32", f16: "f16", bf16: "bf16", q8: "q8_0", q4: "q4_0" } as const;
-const PRODUCTS = {
-  f32: "matmulF32",
-  f16: "matmulF16",
-  bf16: "matmulBf16",
-  q8: "matmulQ8",
-  q4: "matmulQ4",
-} as const;
+const FLOAT_PRODUCTS = { f32: "matmulF32", f16: "matmulF16", bf16: "matmulBf16" } as const;
+
+/** y = W x for a quantized matrix of any dtype; `scratch` is needed for packed ones. */
+function multiply(kernels: Kernels, dtype: QuantizedDtype, scratch: number): Kernels["matmulQ8"] {
+  if (isPacked(dtype)) return (...given) => kernels.matmulPacked(dtype, ...given, scratch);
+  return kernels[dtype === "q8" ? "matmulQ8" : "matmulQ4"];
+}
 
 /** Panels of a matrix as ggml holds it, and the weights that they stand for. */
 function matrixOf(dtype: TensorDtype, bytes: Uint8Array, rows: number, columns: number) {
   const weights = new Float32Array(rows * columns);
-  blockFormat(GGML_TYPES[dtype]).dequantize(bytes, weights, weights.length);
+  blockFormat({ q8: "q8_0", q4: "q4_0" }[dtype as string] ?? dtype).dequantize(
+    bytes,
+    weights,
+    weights.length,
+  );
   const panels = new Uint8Array(panelCount(rows) * panelBytes(dtype, columns)).fill(9);
   packPanels(dtype, bytes, rows, columns, panels);
   return { panels, weights };
@@ -34,6 +40,7 @@ function randomMatrix(dtype: TensorDtype, rows: number, columns: number, random:
     const halves = Uint16Array.from(values, dtype === "f16" ? f32ToF16 : f32ToBf16);
     return matrixOf(dtype, new Uint8Array(halves.buffer), rows, columns);
   }
+  if (isPacked(dtype)) return matrixOf(dtype, randomBlocks(dtype, rows * columns, random), rows, columns);
   const blocks = new Uint8Array((rows * columns * (dtype === "q8" ? 34 : 18)) / 32);
   if (dtype === "q8") quantizeQ8_0(values, blocks, values.length);
   else for (let i = 0; i < blocks.length; i++) blocks[i] = i % 18 === 1 ? 0x2c + (i % 3) : random() * 256;
@@ -82,7 +89,7 @@ describe.each(["reference", "wasm"] as const)("%s kernels", (which) => {
         place(new Float32Array(count * stride)),
         place(new Float32Array(count * stride)),
       ];
-      kernels[PRODUCTS[dtype]](w, panelCount(rows), columns, from, count, y, stride);
+      kernels[FLOAT_PRODUCTS[dtype]](w, panelCount(rows), columns, from, count, y, stride);
       for (let row = 0; row < count; row++) {
         const got = floats(y + row * stride * 4, stride);
         expect(relativeError(got, product(weights, x, rows, columns, row))).toBeLessThan(5e-6);
@@ -91,7 +98,7 @@ describe.each(["reference", "wasm"] as const)("%s kernels", (which) => {
       // Panel by panel: to the bit the same, so that threads may share them.
       for (let panel = 0; panel < panelCount(rows); panel++) {
         const at = w + panel * panelBytes(dtype, columns);
-        kernels[PRODUCTS[dtype]](at, 1, columns, from, count, parts + panel * 16, stride);
+        kernels[FLOAT_PRODUCTS[dtype]](at, 1, columns, from, count, parts + panel * 16, stride);
       }
       expect(floats(parts, count * stride)).toEqual(floats(y, count * stride));
     });
@@ -121,19 +128,21 @@ describe.each(["reference", "wasm"] as const)("%s kernels", (which) => {
     }
   });
 
-  describe.each(["q8", "q4"] as const)("%s product", (dtype) => {
+  describe.each(["q8", "q4", ...PACKED_DTYPES] as const)("%s product", (dtype) => {
+    const unit = columnsUnit(dtype);
     it.each([
-      [1, 32, 1],
-      [6, 64, 3],
-      [64, 192, 4],
-      [64, 160, 11],
+      [3, unit, 1],
+      [6, Math.max(64, unit), 3],
+      [64, 6 * unit, 4],
+      [64, 5 * unit, 11],
       [12, 2048, 66],
     ])("%i x %i with %i rows, activations rounded to 16 bits", (rows, columns, count) => {
       const { kernels, place, floats } = machine(which);
       const { panels, weights } = randomMatrix(dtype, rows, columns, random);
       const values = randomFloats(count * columns, random);
       const [x, q] = [place(values), place(new Uint8Array(count * columns * 2))];
-      const scales = place(new Float32Array((count * columns) / 32));
+      const scales = place(new Float32Array((count * columns) / 16));
+      const scratch = place(new Uint8Array(packedScratchBytes(columns)));
       // In pieces, as threads share it.
       const cut = Math.min(count, 4);
       kernels.quantizeRows(x, count, columns, 0, cut, 0, columns, q, scales);
@@ -145,18 +154,21 @@ describe.each(["reference", "wasm"] as const)("%s kernels", (which) => {
         place(new Float32Array(count * stride)),
         place(new Float32Array(count * stride)),
       ];
-      kernels[PRODUCTS[dtype]](w, panelCount(rows), columns, q, scales, count, y, stride);
+      const times = multiply(kernels, dtype, scratch);
+      times(w, panelCount(rows), columns, q, scales, count, y, stride);
       for (let row = 0; row < count; row++) {
         const want = product(weights, values, rows, columns, row);
         expect(relativeError(floats(y + row * stride * 4, rows), want)).toBeLessThan(1e-4);
       }
       for (let panel = 0; panel < panelCount(rows); panel++) {
         const at = w + panel * panelBytes(dtype, columns);
-        kernels[PRODUCTS[dtype]](at, 1, columns, q, scales, count, parts + panel * 16, stride);
+        times(at, 1, columns, q, scales, count, parts + panel * 16, stride);
       }
       expect(floats(parts, count * stride)).toEqual(floats(y, count * stride));
     });
+  });
 
+  describe.each(["q8", "q4"] as const)("%s product", (dtype) => {
     it.each([
       ["denormal", [3, 0], f16ToF32(3)],
       ["infinite", [0, 0x7c], Number.POSITIVE_INFINITY],
@@ -170,10 +182,10 @@ describe.each(["reference", "wasm"] as const)("%s kernels", (which) => {
       const { panels } = matrixOf(dtype, blocks, 1, 32);
       for (const rows of [1, 4]) {
         const x = place(new Float32Array(32 * rows).fill(0.5));
-        const [q, scales] = [place(new Uint8Array(64 * rows)), place(new Float32Array(rows))];
+        const [q, scales] = [place(new Uint8Array(64 * rows)), place(new Float32Array(2 * rows))];
         const y = place(new Float32Array(4 * rows));
         kernels.quantizeRows(x, rows, 32, 0, rows, 0, 32, q, scales);
-        kernels[PRODUCTS[dtype]](place(panels), 1, 32, q, scales, rows, y, 4);
+        multiply(kernels, dtype, 0)(place(panels), 1, 32, q, scales, rows, y, 4);
         if (Number.isFinite(value)) expect(floats(y, 1)[0]).toBeCloseTo(16 * value, 12);
         else expect(floats(y, 1)[0]).toBe(value);
       }
@@ -185,7 +197,7 @@ describe.each(["reference", "wasm"] as const)("%s kernels", (which) => {
     const { panels } = randomMatrix("q8", 4, 32, random);
     const [q, scales, y] = [
       place(new Uint8Array(64)),
-      place(new Float32Array(1)),
+      place(new Float32Array(2)),
       place(new Float32Array(4)),
     ];
     const address = place(panels);
