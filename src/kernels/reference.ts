@@ -5,7 +5,7 @@ import type { BlockDtype } from "../store/types.ts";
 import { keyOffset, q8Places, SCALE_COLUMNS, valueDistance } from "./kv-layout.ts";
 import type { AttentionShape, Kernels } from "./types.ts";
 
-const LARGEST_INT16 = 32767;
+const LARGEST_INT16 = 32512;
 
 /**
  * The kernels in plain TypeScript: sums in float64, results in float32.

@@ -48,7 +48,7 @@ export interface Kernels {
 
   /**
    * Round activations to int16 with a scale per row and block of 32 columns: the largest value of the block becomes
-   * 32767. Beside each scale goes the sum of its block's rounded values, for weights with a minimum. Rows [firstRow, endRow) and columns [firstColumn, endColumn) of them; cut at multiples of 4 rows and
+   * 32512. Beside each scale goes the sum of its block's rounded values, for weights with a minimum. Rows [firstRow, endRow) and columns [firstColumn, endColumn) of them; cut at multiples of 4 rows and
    * 32 columns.
    *
    * Rows lie in tiles of four as long as there are four of them: for each four columns the four rows' values, for each

@@ -65,27 +65,41 @@ export function nextQuad(type: Packed, bits: v128): v128 {
 }
 
 /**
- * The integers of a quad: (4 rows, 4 columns) int8.
+ * The codes of a quad: (4 rows, 4 columns) of 4 to 6 bits.
  *
  * @param pairs the vector with its low bits
  * @param bits as `upperBits` gives them, for this quad
  */
 // @ts-expect-error: decorators of AssemblyScript
 @inline
-export function quad(type: Packed, pairs: v128, bits: v128, half: i32): v128 {
+export function codes(type: Packed, pairs: v128, bits: v128, half: i32): v128 {
   const low = v128.and(half === 0 ? pairs : i16x8.shr_u(pairs, 4), i8x16.splat(15));
+  if (upperBytes(type) === 0) return low;
+  // Bits that come over from the byte beside are masked out.
+  return v128.or(low, v128.and(i16x8.shl(bits, 4), i8x16.splat(type === Q6_K ? 0x30 : 0x10)));
+}
+
+/** What codes count from, where they are numbers. */
+// @ts-expect-error: decorators of AssemblyScript
+@inline
+export function center(type: Packed): i32 {
+  if (type === Q6_K) return 32;
+  return type === Q5_0 ? 16 : 0;
+}
+
+/** The integers that codes stand for: int8. */
+// @ts-expect-error: decorators of AssemblyScript
+@inline
+export function quad(type: Packed, pairs: v128, bits: v128, half: i32): v128 {
+  const found = codes(type, pairs, bits, half);
   if (type === IQ4_NL || type === IQ4_XS)
     return i8x16.swizzle(
       i8x16(-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113),
-      low,
+      found,
     );
-  if (type === MXFP4) return i8x16.swizzle(i8x16(0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12), low);
-  if (upperBytes(type) === 0) return low;
-  // Bits that come over from the byte beside are masked out.
-  const upper = v128.and(i16x8.shl(bits, 4), i8x16.splat(type === Q6_K ? 0x30 : 0x10));
-  const code = v128.or(low, upper);
-  if (type === Q6_K) return i8x16.sub(code, i8x16.splat(32));
-  return type === Q5_0 ? i8x16.sub(code, i8x16.splat(16)) : code;
+  if (type === MXFP4)
+    return i8x16.swizzle(i8x16(0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12), found);
+  return center(type) > 0 ? i8x16.sub(found, i8x16.splat(<i8>center(type))) : found;
 }
 
 /** The four rows' scales behind a group. */
