@@ -32,10 +32,10 @@ const WITHOUT = {
   kernels: [
     {
       file: "engine/compute-worker.js",
-      from: 'import { createInt8Kernels, createWasmKernels } from "../kernels/wasm.js";',
+      from: 'import { createRelaxedKernels, createWasmKernels } from "../kernels/wasm.js";',
       to: `import { createReferenceKernels } from "../kernels/reference.js";
 const createWasmKernels = (module, memory) => createReferenceKernels(memory.buffer);
-const createInt8Kernels = () => undefined;`,
+const createRelaxedKernels = () => undefined;`,
     },
   ],
 };

@@ -7,17 +7,26 @@ import { f32ToBf16, f32ToF16 } from "../../dist/quant/half.js";
 const PIECE = 1 << 18;
 
 /**
- * Block formats: bytes of scale and minimum, the standard deviation of the integers where all are equally likely, and
- * what is subtracted from them (by the format itself, or by the minimum).
+ * Block formats: values and bytes of a block, where its float16 scale lies, and the standard deviation of what that
+ * scales where all bits are equally likely. What is subtracted to have a mean of zero is subtracted by the format
+ * itself, or by a minimum that follows the scale, so many times as large.
  *
- * @type {Readonly<Record<string, { bytes: number, deviation: number, minimum?: number }>>}
+ * @type {Readonly<Record<string, { values: number, bytes: number, scale: number, deviation: number, minimum?: number }>>}
  */
 const BLOCKS = {
-  q8_0: { bytes: 34, deviation: 73.3 },
-  q4_0: { bytes: 18, deviation: 4.61 },
-  q4_1: { bytes: 20, deviation: 4.61, minimum: -7.5 },
-  q5_0: { bytes: 22, deviation: 9.23 },
-  q5_1: { bytes: 24, deviation: 9.23, minimum: -15.5 },
+  q8_0: { values: 32, bytes: 34, scale: 0, deviation: 73.3 },
+  q4_0: { values: 32, bytes: 18, scale: 0, deviation: 4.61 },
+  q4_1: { values: 32, bytes: 20, scale: 0, deviation: 4.61, minimum: -7.5 },
+  q5_0: { values: 32, bytes: 22, scale: 0, deviation: 9.23 },
+  q5_1: { values: 32, bytes: 24, scale: 0, deviation: 9.23, minimum: -15.5 },
+  iq4_nl: { values: 32, bytes: 18, scale: 0, deviation: 67.4 },
+  // Its scale is a byte.
+  mxfp4: { values: 32, bytes: 17, scale: 0, deviation: 5.85 },
+  q1_0: { values: 128, bytes: 18, scale: 0, deviation: 1 },
+  q4_K: { values: 256, bytes: 144, scale: 0, deviation: 258, minimum: 7.5 },
+  q5_K: { values: 256, bytes: 176, scale: 0, deviation: 527, minimum: 15.5 },
+  q6_K: { values: 256, bytes: 210, scale: 208, deviation: 1365 },
+  iq4_xs: { values: 256, bytes: 136, scale: 0, deviation: 1245 },
 };
 
 /** @type {Readonly<Record<string, (values: Float32Array) => Uint8Array>>} */
@@ -44,7 +53,7 @@ export function* weights(type, count, distribution, seed) {
   for (let done = 0; done < count; done += PIECE) {
     const values = Math.min(PIECE, count - done);
     yield block
-      ? blocks(type, values / 32, distribution.deviation, random)
+      ? blocks(type, values / block.values, distribution.deviation, random)
       : floats(type, values, distribution, random);
   }
 }
@@ -59,7 +68,7 @@ function floats(type, count, { mean, deviation }, random) {
 
 /** @param {string} type @param {number} count @param {number} deviation @param {(target: Uint32Array) => void} random */
 function blocks(type, count, deviation, random) {
-  const { bytes, deviation: unit, minimum } = BLOCKS[type];
+  const { bytes, scale, deviation: unit, minimum } = BLOCKS[type];
   const words = new Uint32Array(Math.ceil((count * bytes) / 4));
   random(words);
   const data = new Uint8Array(words.buffer, 0, count * bytes);
@@ -67,12 +76,17 @@ function blocks(type, count, deviation, random) {
   const scales = Array.from({ length: 256 }, (_, i) => f32ToF16((deviation / unit) * (0.75 + i / 512)));
   const minima = scales.map((_, i) => f32ToF16((deviation / unit) * (0.75 + i / 512) * (minimum ?? 0)));
   for (let at = 0; at < data.length; at += bytes) {
-    const choice = data[at];
-    data[at] = scales[choice] & 255;
-    data[at + 1] = scales[choice] >> 8;
+    const place = at + scale;
+    const choice = data[place];
+    if (type === "mxfp4") {
+      data[place] = 128 + Math.floor(Math.log2(deviation / unit)) + (choice & 1);
+      continue;
+    }
+    data[place] = scales[choice] & 255;
+    data[place + 1] = scales[choice] >> 8;
     if (minimum !== undefined) {
-      data[at + 2] = minima[choice] & 255;
-      data[at + 3] = minima[choice] >> 8;
+      data[place + 2] = minima[choice] & 255;
+      data[place + 3] = minima[choice] >> 8;
     }
     // Quantization to Q8_0 never gives -128, and kernels may count on that.
     if (type === "q8_0") for (let i = at + 2; i < at + bytes; i++) if (data[i] === 128) data[i] = 129;

@@ -1,6 +1,7 @@
 import { attentionScratchBytes } from "../kernels/kv-layout.ts";
 import type { Address } from "../kernels/types.ts";
 import type { Hyperparameters } from "../model/types.ts";
+import { packedScratchBytes } from "../store/packed-panel.ts";
 import { BLOCK_COLUMNS, PANEL_ROWS } from "../store/panel.ts";
 import type { Arena } from "./arena.ts";
 import { BLOCK_POSITIONS } from "./kv-cache.ts";
@@ -48,14 +49,14 @@ export interface Buffers {
   readonly gated: Address;
   /** (rows, projectedStride): what a block adds to x; where normed was */
   readonly projected: Address;
-  /** What a product reads, rounded for quantized weights: (rows, columns) int16, (rows, columns / 32) */
+  /** What a product reads, rounded for quantized weights: (rows, columns) int16, (rows, columns / 32, 2) */
   readonly rounded: Address;
   readonly roundedScales: Address;
   /** The same in tiles of 8 bits, for long prompts: (rows, width) int8, (rows, width / 32) twice */
   readonly bytes: Address;
   readonly byteScales: Address;
   readonly byteSums: Address;
-  /** For each thread what attention works in: lines of the processor's cache of its own */
+  /** For each thread what attention works in, or what a panel is unfolded in: lines of the processor's cache of its own */
   readonly scratch: Address;
   /** (asked rows, logitsStride) */
   readonly logits: Address;
@@ -79,8 +80,11 @@ export function allocateBuffers(
   const kvStride = padded(widest((layer) => layer.kvHeads) * model.headSize);
   const projectedStride = padded(model.width);
   const logitsStride = padded(model.vocabulary);
-  const scratchBytes = Math.ceil(attentionScratchBytes(model.headSize, BLOCK_POSITIONS) / 64) * 64;
   const widestInput = Math.max(model.width, heads, feedForward);
+  const scratchBytes =
+    Math.ceil(
+      Math.max(attentionScratchBytes(model.headSize, BLOCK_POSITIONS), packedScratchBytes(widestInput)) / 64,
+    ) * 64;
   const rowBytes = (values: number) => MAXIMUM_ROWS * values * 4;
   const rows = (values: number) => arena.allocate(rowBytes(values));
   const normed = rows(model.width);
@@ -103,7 +107,7 @@ export function allocateBuffers(
     // Each thread makes normed rows where it has taken the same rows of projected from, which takes equal strides.
     projected: projectedStride === model.width ? normed : rows(projectedStride),
     rounded: rows(widestInput / 2),
-    roundedScales: rows(Math.ceil(widestInput / BLOCK_COLUMNS)),
+    roundedScales: rows(2 * Math.ceil(widestInput / BLOCK_COLUMNS)),
     bytes: rows(Math.ceil(model.width / 4)),
     byteScales: rows(Math.ceil(model.width / BLOCK_COLUMNS)),
     byteSums: rows(Math.ceil(model.width / BLOCK_COLUMNS)),

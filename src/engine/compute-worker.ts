@@ -1,7 +1,7 @@
 /** A compute thread: waits for sweeps and runs the forward pass on its share. */
 import { parentPort, workerData } from "node:worker_threads";
 import type { Address, KvType } from "../kernels/types.ts";
-import { createInt8Kernels, createWasmKernels } from "../kernels/wasm.ts";
+import { createRelaxedKernels, createWasmKernels } from "../kernels/wasm.ts";
 import type { Hyperparameters } from "../model/types.ts";
 import { mainClock } from "../stream/clock.ts";
 import { Control } from "../stream/control.ts";
@@ -58,8 +58,9 @@ function runSweeps(): never {
     ...{ plan, ring, residence, control, thread, memory, staging, clock, lane },
   });
   const weights = new Weights(cursor, team);
-  const kernels = createWasmKernels(data.kernels, memory);
-  const int8 = createInt8Kernels(memory);
+  const relaxed = createRelaxedKernels(memory);
+  const kernels = createWasmKernels(data.kernels, memory, relaxed);
+  const int8 = relaxed?.isExact() ? relaxed : undefined;
   let words = new Uint32Array(memory.buffer);
 
   for (let sweep = 0; ; sweep++) {

@@ -276,8 +276,9 @@ function isRounded({ dtypes }: Machine, stage: number, roles: readonly TensorRol
   return roles.some((role) => isQuantized(dtypes[stage].get(role) ?? "f32"));
 }
 
-function inputOf({ buffers }: Machine, x: Address): Input {
-  return { x, rounded: buffers.rounded, scales: buffers.roundedScales };
+function inputOf({ buffers, team }: Machine, x: Address): Input {
+  const scratch = buffers.scratch + team.thread * buffers.scratchBytes;
+  return { x, rounded: buffers.rounded, scales: buffers.roundedScales, scratch };
 }
 
 /** A thread's share of columns, in whole blocks. */

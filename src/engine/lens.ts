@@ -40,7 +40,7 @@ function place(model: Hyperparameters, threads: number, start: Address): LensBuf
   const aligned = (address: Address) => Math.ceil(address / 64) * 64;
   const rounded = aligned(start + rows * model.width * 4);
   const scales = aligned(rounded + rows * model.width * 2);
-  const found = aligned(scales + rows * Math.ceil(model.width / BLOCK_COLUMNS) * 4);
+  const found = aligned(scales + rows * Math.ceil(model.width / BLOCK_COLUMNS) * 8);
   return { stages, kept: start, rounded, scales, found, end: found + threads * rows * ROW_VALUES * 8 };
 }
 
@@ -146,12 +146,14 @@ export class Lens {
   }
 
   #input(stage: number) {
-    const { width } = this.#machine.model;
+    const { model, buffers, team } = this.#machine;
+    const { width } = model;
     const rows = stage * MAXIMUM_ASKED;
     return {
+      scratch: buffers.scratch + team.thread * buffers.scratchBytes,
       x: this.#row(stage, 0),
       rounded: this.#buffers.rounded + rows * width * 2,
-      scales: this.#buffers.scales + rows * Math.ceil(width / BLOCK_COLUMNS) * 4,
+      scales: this.#buffers.scales + rows * Math.ceil(width / BLOCK_COLUMNS) * 8,
     };
   }
 }

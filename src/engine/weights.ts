@@ -1,5 +1,6 @@
 import type { Address, Int8Kernels, Kernels } from "../kernels/types.ts";
 import type { TensorRole } from "../model/types.ts";
+import { isPacked } from "../store/packed-panel.ts";
 import { isQuantized, PANEL_ROWS } from "../store/panel.ts";
 import type { PartCursor } from "../stream/part-cursor.ts";
 import type { Part } from "../stream/sweep-plan.ts";
@@ -13,6 +14,8 @@ export interface Input {
   readonly x: Address;
   readonly rounded: Address;
   readonly scales: Address;
+  /** Where this thread may unfold weights: `packedScratchBytes(columns)` */
+  readonly scratch: Address;
   /** Whole tiles of four rows in 8 bits, for a q8 matrix, to be used instead where they are there. */
   readonly bytes?: {
     readonly kernels: Int8Kernels;
@@ -33,7 +36,7 @@ export interface Share {
 
 /** The products of float32 activations, and of rounded ones, by the dtype of the weights. */
 const FLOAT_PRODUCTS = { f32: "matmulF32", f16: "matmulF16", bf16: "matmulBf16" } as const;
-const QUANTIZED_PRODUCTS = { q8: "matmulQ8", q4: "matmulQ4" } as const;
+const BLOCK_PRODUCTS = { q8: "matmulQ8", q4: "matmulQ4" } as const;
 
 /** The weights of a sweep as the forward pass sees them: asked for by name, in the order in which they stream by. */
 export class Weights {
@@ -92,7 +95,7 @@ export class Weights {
 export function multiplyShare(
   { part, panels, firstPanel, count }: Share,
   kernels: Kernels,
-  { x, rounded, scales, bytes }: Input,
+  { x, rounded, scales, scratch, bytes }: Input,
   rows: number,
   y: Address,
   yStride: number,
@@ -106,8 +109,10 @@ export function multiplyShare(
   const tiled = bytes === undefined ? 0 : rows - (rows % 4);
   bytes?.kernels.matmulQ8(panels, count, columns, bytes.q, bytes.scales, bytes.sums, tiled, to, yStride);
   if (rows > tiled) {
-    const [q, rowScales] = [rounded + tiled * columns * 2, scales + (tiled * columns) / 8];
+    const [q, rowScales] = [rounded + tiled * columns * 2, scales + (tiled * columns) / 4];
     const rest = to + tiled * yStride * 4;
-    kernels[QUANTIZED_PRODUCTS[dtype]](panels, count, columns, q, rowScales, rows - tiled, rest, yStride);
+    if (isPacked(dtype))
+      kernels.matmulPacked(dtype, panels, count, columns, q, rowScales, rows - tiled, rest, yStride, scratch);
+    else kernels[BLOCK_PRODUCTS[dtype]](panels, count, columns, q, rowScales, rows - tiled, rest, yStride);
   }
 }

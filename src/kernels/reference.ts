@@ -1,10 +1,11 @@
 import { bf16ToF32, f32ToF16, halfToFloatTable } from "../quant/half.ts";
+import { readPackedRow } from "../store/packed-row.ts";
 import { BLOCK_BYTES, BLOCK_COLUMNS, PANEL_ROWS, panelBytes, WEIGHTS_BYTES } from "../store/panel.ts";
-import type { QuantizedDtype } from "../store/types.ts";
+import type { BlockDtype } from "../store/types.ts";
 import { keyOffset, q8Places, SCALE_COLUMNS, valueDistance } from "./kv-layout.ts";
 import type { AttentionShape, Kernels } from "./types.ts";
 
-const LARGEST_INT16 = 32767;
+const LARGEST_INT16 = 32512;
 
 /**
  * The kernels in plain TypeScript: sums in float64, results in float32.
@@ -31,13 +32,17 @@ export function createReferenceKernels(buffer: ArrayBufferLike): Kernels {
           const from = x / 4 + row * columns + first;
           let largest = 0;
           for (let i = 0; i < BLOCK_COLUMNS; i++) largest = Math.max(largest, Math.abs(f32[from + i]));
-          const block = (start * columns) / BLOCK_COLUMNS + (first / BLOCK_COLUMNS) * lanes + lane;
-          f32[scales / 4 + block] = largest / LARGEST_INT16;
+          const block = ((start * columns) / BLOCK_COLUMNS + (first / BLOCK_COLUMNS) * lanes) * 2 + lane;
+          const scale = Math.fround(largest / LARGEST_INT16);
+          f32[scales / 4 + block] = scale;
+          let sum = 0;
           const inverse = largest > 0 ? Math.fround(LARGEST_INT16 / largest) : 0;
           for (let i = 0; i < BLOCK_COLUMNS; i++) {
             const quad = start * columns + (first + i - (i % 4)) * lanes + lane * 4 + (i % 4);
             i16[q / 2 + quad] = roundHalfEven(Math.fround(f32[from + i] * inverse));
+            sum += i16[q / 2 + quad];
           }
+          f32[scales / 4 + block + lanes] = sum * scale;
         }
       }
     },
@@ -47,6 +52,25 @@ export function createReferenceKernels(buffer: ArrayBufferLike): Kernels {
       const quads = i8[block + (place % WEIGHTS_BYTES.q4)];
       return place < WEIGHTS_BYTES.q4 ? (quads << 28) >> 28 : quads >> 4;
     }),
+
+    matmulPacked(dtype, panels, count, columns, q, scales, rows, y, yStride) {
+      const bytes = panelBytes(dtype, columns);
+      const weights = new Float32Array(columns);
+      for (let i = 0; i < count * PANEL_ROWS; i++) {
+        const panel = new Uint8Array(buffer, panels + Math.floor(i / PANEL_ROWS) * bytes, bytes);
+        readPackedRow(dtype, panel, i % PANEL_ROWS, weights);
+        for (let row = 0; row < rows; row++) {
+          const { start, lanes, lane } = tileOf(row, rows);
+          let sum = 0;
+          for (let column = 0; column < columns; column++) {
+            const block = (start * columns) / BLOCK_COLUMNS + Math.floor(column / BLOCK_COLUMNS) * lanes;
+            const quad = start * columns + (column - (column % 4)) * lanes + lane * 4 + (column % 4);
+            sum += weights[column] * i16[q / 2 + quad] * f32[scales / 4 + block * 2 + lane];
+          }
+          f32[y / 4 + row * yStride + i] = sum;
+        }
+      }
+    },
 
     rmsNorm(x, weight, width, epsilon, y) {
       const from = x / 4;
@@ -184,7 +208,7 @@ export function createReferenceKernels(buffer: ArrayBufferLike): Kernels {
 
   /** @param weight integer of a block at its place among the quads */
   function multiplyBlocks(
-    dtype: QuantizedDtype,
+    dtype: BlockDtype,
     weight: (block: number, place: number) => number,
   ): Kernels["matmulQ8"] {
     return (panels, count, columns, q, scales, rows, y, yStride) => {
@@ -203,7 +227,7 @@ export function createReferenceKernels(buffer: ArrayBufferLike): Kernels {
               for (let j = 0; j < 4; j++) dot += weight(w, quad * 16 + panelRow * 4 + j) * i16[x + j];
             }
             const scale = halves[u16[(w + WEIGHTS_BYTES[dtype]) / 2 + panelRow]];
-            sum += dot * scale * f32[scales / 4 + start * blocks + block * lanes + lane];
+            sum += dot * scale * f32[scales / 4 + (start * blocks + block * lanes) * 2 + lane];
           }
           f32[y / 4 + row * yStride + i] = sum;
         }

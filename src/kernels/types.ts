@@ -1,3 +1,5 @@
+import type { PackedDtype } from "../store/types.ts";
+
 /** Byte address in the engine's memory. */
 export type Address = number;
 
@@ -46,15 +48,15 @@ export interface Kernels {
 
   /**
    * Round activations to int16 with a scale per row and block of 32 columns: the largest value of the block becomes
-   * 32767. Rows [firstRow, endRow) and columns [firstColumn, endColumn) of them; cut at multiples of 4 rows and
+   * 32512. Beside each scale goes the sum of its block's rounded values, for weights with a minimum. Rows [firstRow, endRow) and columns [firstColumn, endColumn) of them; cut at multiples of 4 rows and
    * 32 columns.
    *
    * Rows lie in tiles of four as long as there are four of them: for each four columns the four rows' values, for each
-   * block the four rows' scales. Rows that are left over lie one after the other.
+   * block the four rows' scales, then their sums. Rows that are left over lie one after the other.
    *
    * @param x (rows, columns)
    * @param q (rows, columns) int16
-   * @param scales (rows, columns / 32)
+   * @param scales (rows, columns / 32, 2)
    */
   quantizeRows(
     x: Address,
@@ -82,6 +84,24 @@ export interface Kernels {
 
   /** The same for q4. */
   matmulQ4: Kernels["matmulQ8"];
+
+  /**
+   * The same for the packed dtypes.
+   *
+   * @param scratch `packedScratchBytes(columns)` of this thread alone
+   */
+  matmulPacked(
+    dtype: PackedDtype,
+    panels: Address,
+    count: number,
+    columns: number,
+    q: Address,
+    scales: Address,
+    rows: number,
+    y: Address,
+    yStride: number,
+    scratch: Address,
+  ): void;
 
   /** RMSNorm (arXiv 1910.07467): y = x / sqrt(mean(x²) + epsilon) × weight. x, weight, y: (width). */
   rmsNorm(x: Address, weight: Address, width: number, epsilon: number, y: Address): void;

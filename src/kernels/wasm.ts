@@ -1,9 +1,11 @@
 import { readFileSync } from "node:fs";
+import { PACKED_DTYPES } from "../store/packed-panel.ts";
+import type { PackedDtype } from "../store/types.ts";
 import { keyOffset, valueDistance } from "./kv-layout.ts";
 import type { Address, Int8Kernels, Kernels } from "./types.ts";
 
-/** What src/kernels/wasm exports. */
-interface Exports {
+/** What src/kernels/wasm exports; products of one row are named as their dtype, in capitals. */
+interface Exports extends Readonly<Record<`matvec${Uppercase<PackedDtype>}`, MultiplyPackedRow>> {
   readonly matmulF32: Kernels["matmulF32"];
   readonly matmulF16: Kernels["matmulF16"];
   readonly matmulBf16: Kernels["matmulBf16"];
@@ -16,6 +18,7 @@ interface Exports {
   readonly quantizeRows: Kernels["quantizeRows"];
   readonly matvecQ8: MultiplyRow;
   readonly matvecQ4: MultiplyRow;
+  matmulPacked(type: number, ...rest: Tail<Parameters<Kernels["matmulPacked"]>>): void;
   storeHalves(x: Address, count: number, to: Address): void;
   readonly storeKeyQ8: StoreHead;
   readonly storeValueQ8: StoreHead;
@@ -23,6 +26,8 @@ interface Exports {
   readonly attentionF16: AttendHeads;
   readonly attentionQ8: AttendHeads;
 }
+
+type Tail<T extends readonly unknown[]> = T extends readonly [unknown, ...infer R] ? R : never;
 
 /** One row of rounded activations. */
 type MultiplyRow = (
@@ -33,6 +38,15 @@ type MultiplyRow = (
   scales: Address,
   y: Address,
 ) => void;
+
+/** `scratch` is for those that take x apart. */
+type MultiplyPackedRow = (...given: [...Parameters<MultiplyRow>, scratch: Address]) => void;
+
+/** What src/kernels/wasm/relaxed.as.ts exports: products of rows for some dtypes, and those of bytes. */
+export interface RelaxedKernels extends Int8Kernels, Readonly<Record<string, unknown>> {
+  /** Whether products of bytes are exact here; those of rows always are. */
+  isExact(): number;
+}
 
 /** One position's key or value; `to` is where those of its head begin in the block. */
 type StoreHead = (x: Address, headSize: number, blockPositions: number, within: number, to: Address) => void;
@@ -56,8 +70,8 @@ export function compileKernels(): WebAssembly.Module {
   return new WebAssembly.Module(readFileSync(new URL("./kernels.wasm", import.meta.url)));
 }
 
-/** The kernels for 8-bit activations; undefined where the engine or the processor cannot compute them exactly. */
-export function createInt8Kernels(memory: WebAssembly.Memory): Int8Kernels | undefined {
+/** Kernels with relaxed SIMD; undefined where the engine knows none. */
+export function createRelaxedKernels(memory: WebAssembly.Memory): RelaxedKernels | undefined {
   let module: WebAssembly.Module;
   try {
     module = new WebAssembly.Module(readFileSync(new URL("./relaxed.wasm", import.meta.url)));
@@ -66,15 +80,26 @@ export function createInt8Kernels(memory: WebAssembly.Memory): Int8Kernels | und
     if ((error as Error).name === "CompileError") return undefined;
     throw error;
   }
-  const wasm = new WebAssembly.Instance(module, { env: { memory } }).exports as unknown as Int8Kernels & {
-    isExact(): number;
-  };
-  return wasm.isExact() ? wasm : undefined;
+  return new WebAssembly.Instance(module, { env: { memory } }).exports as unknown as RelaxedKernels;
 }
 
-/** The kernels in WebAssembly (AssemblyScript in src/kernels/wasm), with SIMD. They follow the memory as it grows. */
-export function createWasmKernels(module: WebAssembly.Module, memory: WebAssembly.Memory): Kernels {
+/**
+ * The kernels in WebAssembly (AssemblyScript in src/kernels/wasm), with SIMD. They follow the memory as it grows.
+ *
+ * @param relaxed is used where it is faster and no less exact
+ */
+export function createWasmKernels(
+  module: WebAssembly.Module,
+  memory: WebAssembly.Memory,
+  relaxed?: RelaxedKernels,
+): Kernels {
   const wasm = new WebAssembly.Instance(module, { env: { memory } }).exports as unknown as Exports;
+  const rowProducts = Object.fromEntries(
+    PACKED_DTYPES.map((dtype) => {
+      const name = `matvec${dtype.toUpperCase()}` as `matvec${Uppercase<PackedDtype>}`;
+      return [dtype, (relaxed?.[name] as MultiplyPackedRow | undefined) ?? wasm[name]];
+    }),
+  ) as Record<PackedDtype, MultiplyPackedRow>;
   let f32 = new Float32Array(memory.buffer);
   let u32 = new Uint32Array(memory.buffer);
 
@@ -90,6 +115,17 @@ export function createWasmKernels(module: WebAssembly.Module, memory: WebAssembl
 
     matmulQ8: tilesThenRows(wasm.matmulQ8, wasm.matvecQ8),
     matmulQ4: tilesThenRows(wasm.matmulQ4, wasm.matvecQ4),
+
+    matmulPacked(dtype, panels, count, columns, q, scales, rows, y, yStride, scratch) {
+      const type = PACKED_DTYPES.indexOf(dtype);
+      const oneRow = rowProducts[dtype];
+      const tiled = rows - (rows % 4);
+      if (tiled > 0) wasm.matmulPacked(type, panels, count, columns, q, scales, tiled, y, yStride, scratch);
+      for (let row = tiled; row < rows; row++) {
+        const rowScales = scales + (row * columns) / 4;
+        oneRow(panels, count, columns, q + row * columns * 2, rowScales, y + row * yStride * 4, scratch);
+      }
+    },
 
     storeKv(keys, values, shape, blocks, position) {
       if (f32.buffer !== memory.buffer) {
@@ -139,7 +175,7 @@ function tilesThenRows(tiles: Kernels["matmulQ8"], oneRow: MultiplyRow): Kernels
     const tiled = rows - (rows % 4);
     if (tiled > 0) tiles(panels, count, columns, q, scales, tiled, y, yStride);
     for (let row = tiled; row < rows; row++) {
-      const rowScales = scales + (row * columns) / 8;
+      const rowScales = scales + (row * columns) / 4;
       oneRow(panels, count, columns, q + row * columns * 2, rowScales, y + row * yStride * 4);
     }
   };

@@ -2,7 +2,7 @@
 import { alignUp, CHUNK_BYTES, layoutChunks, tensorPanelBytes, tensorPanels } from "./layout.ts";
 import { checkModel } from "./model-check.ts";
 import { EMBEDDING, layerFileName, OUTPUT, TOKENIZER } from "./names.ts";
-import { BLOCK_COLUMNS, isQuantized } from "./panel.ts";
+import { columnsUnit, isQuantized } from "./panel.ts";
 import { DTYPES, type Manifest, type StoredFile, type StoredTensor, type TensorDtype } from "./types.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -81,12 +81,12 @@ function isTensor(value: unknown): boolean {
   if (!isTexts(sources) || !isTexts(sourceTypes) || sources.length !== sourceTypes.length) return false;
   if (!isDimension(rows) || !isDimension(columns) || rows % sources.length !== 0) return false;
   if (dtype === "f32") return true;
-  return (
-    kind === "matrix" &&
-    (dtype === "f16" ||
-      dtype === "bf16" ||
-      (isQuantized(dtype as TensorDtype) && columns % BLOCK_COLUMNS === 0))
-  );
+  if (kind !== "matrix" || !isTensorDtype(dtype)) return false;
+  return columns % columnsUnit(dtype) === 0;
+}
+
+function isTensorDtype(value: unknown): value is TensorDtype {
+  return typeof value === "string" && (value === "f16" || value === "bf16" || isQuantized(value));
 }
 
 function isTexts(value: unknown): value is string[] {

@@ -1,4 +1,6 @@
 /** Rows of a matrix into panels. No weight changes: see panel.ts for where each goes. */
+import { packPackedPanels } from "./pack-packed.ts";
+import { isPacked } from "./packed-panel.ts";
 import {
   BLOCK_BYTES,
   BLOCK_COLUMNS,
@@ -8,12 +10,12 @@ import {
   panelCount,
   WEIGHTS_BYTES,
 } from "./panel.ts";
-import type { QuantizedDtype, TensorDtype } from "./types.ts";
+import type { BlockDtype, TensorDtype } from "./types.ts";
 
 /**
  * Interleave rows, bit by bit as they are.
  *
- * @param rows (count, columns) row-major: float32, float16, bfloat16, or ggml's blocks of Q8_0 or Q4_0; 4-byte aligned
+ * @param rows (count, columns) row-major: float32, float16, bfloat16, or ggml's blocks; 4-byte aligned but for these
  * @param panels room for panelCount(count) panels, 4-byte aligned; every byte is written
  */
 export function packPanels(
@@ -26,7 +28,8 @@ export function packPanels(
   const bytes = panelBytes(dtype, columns);
   const whole = Math.floor(count / PANEL_ROWS);
   panels.fill(0, whole * bytes, panelCount(count) * bytes);
-  if (isQuantized(dtype)) packBlocks(dtype, rows, count, columns, panels);
+  if (isPacked(dtype)) packPackedPanels(dtype, rows, count, columns, panels);
+  else if (isQuantized(dtype)) packBlocks(dtype, rows, count, columns, panels);
   else if (dtype === "f32") {
     packWords(words(rows), whole, columns, words(panels));
     packSingly(words(rows), whole * PANEL_ROWS, count, columns, words(panels));
@@ -89,7 +92,7 @@ function packSingly<T extends Int32Array | Uint16Array>(
 
 /** Blocks: a float16 scale, then for each vector four bytes. */
 function packBlocks(
-  dtype: QuantizedDtype,
+  dtype: BlockDtype,
   rows: Uint8Array,
   count: number,
   columns: number,

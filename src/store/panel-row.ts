@@ -1,6 +1,8 @@
 import { halfToFloatTable } from "../quant/half.ts";
+import { isPacked } from "./packed-panel.ts";
+import { readPackedRow } from "./packed-row.ts";
 import { BLOCK_BYTES, BLOCK_COLUMNS, PANEL_ROWS, WEIGHTS_BYTES } from "./panel.ts";
-import type { TensorDtype } from "./types.ts";
+import type { PackedDtype, TensorDtype } from "./types.ts";
 
 /**
  * One row of a panel as float32.
@@ -15,11 +17,12 @@ export function readPanelRow(
   lane: number,
   target: Float32Array,
 ): void {
-  READERS[dtype](panel, lane, target);
+  if (isPacked(dtype)) readPackedRow(dtype, panel, lane, target);
+  else READERS[dtype](panel, lane, target);
 }
 
 const READERS: Readonly<
-  Record<TensorDtype, (panel: Uint8Array, lane: number, target: Float32Array) => void>
+  Record<Exclude<TensorDtype, PackedDtype>, (panel: Uint8Array, lane: number, target: Float32Array) => void>
 > = {
   f32(panel, lane, target) {
     const values = new Float32Array(panel.buffer, panel.byteOffset, panel.byteLength / 4);

@@ -12,10 +12,13 @@
  * q4          the same with weights of 4 bits: four vectors of 16 bytes, byte j of vector v with byte j of quad v in
  *             its low half and byte j of quad v + 4 in its high half; then the scales  columns / 32 × 72 bytes
  *
+ * q4_1, q5_0, q5_1, q4_K, q5_K, q6_K, iq4_nl, iq4_xs, mxfp4   as many bytes as in ggml, see packed-panel.ts
+ *
  * A q8 weight is int8 × scale of its block, a q4 weight int4 (two's complement) × scale: weights from ggml's Q8_0 and
  * Q4_0 are kept bit for bit. The scales lie between the weights because processors fetch ahead for one stream of
  * addresses: with scales of their own behind each panel a product runs at half the speed.
  */
+import { isPacked, PACKED_FORMATS } from "./packed-panel.ts";
 import type { QuantizedDtype, TensorDtype } from "./types.ts";
 
 export const PANEL_ROWS = 4;
@@ -27,11 +30,18 @@ export const WEIGHTS_BYTES = { q8: 128, q4: 64 } as const;
 export const BLOCK_BYTES = { q8: 136, q4: 72 } as const;
 
 /** Whether weights are integers with a scale for a block, which takes columns that divide into blocks. */
-export function isQuantized(dtype: TensorDtype): dtype is QuantizedDtype {
-  return dtype === "q8" || dtype === "q4";
+export function isQuantized(dtype: string): dtype is QuantizedDtype {
+  return dtype === "q8" || dtype === "q4" || isPacked(dtype);
+}
+
+/** What the columns of a matrix have to divide by. */
+export function columnsUnit(dtype: TensorDtype): number {
+  if (isPacked(dtype)) return PACKED_FORMATS[dtype].columns;
+  return isQuantized(dtype) ? BLOCK_COLUMNS : 1;
 }
 
 export function panelBytes(dtype: TensorDtype, columns: number): number {
+  if (isPacked(dtype)) return (columns / PACKED_FORMATS[dtype].columns) * PACKED_FORMATS[dtype].bytes;
   if (isQuantized(dtype)) return (columns / BLOCK_COLUMNS) * BLOCK_BYTES[dtype];
   return columns * PANEL_ROWS * (dtype === "f32" ? 4 : 2);
 }

@@ -5,6 +5,7 @@ import { blockFormat } from "../quant/index.ts";
 import { quantizeQ8_0 } from "../quant/q8_0.ts";
 import { type Chunk, type ChunkPart, tensorPanelBytes } from "../store/layout.ts";
 import { packPanels } from "../store/pack-panels.ts";
+import { PACKED_DTYPES } from "../store/packed-panel.ts";
 import { PANEL_ROWS } from "../store/panel.ts";
 import type { StoredTensor, TensorDtype } from "../store/types.ts";
 
@@ -151,13 +152,14 @@ export class ChunkMaker {
 }
 
 /** What ggml calls the weights of each dtype: from this type they are taken as they are. */
-const GGML_TYPES: Readonly<Record<TensorDtype, string>> = {
+const GGML_TYPES = {
   f32: "f32",
   f16: "f16",
   bf16: "bf16",
   q8: "q8_0",
   q4: "q4_0",
-};
+  ...Object.fromEntries(PACKED_DTYPES.map((dtype) => [dtype, dtype])),
+} as Record<TensorDtype, string>;
 
 function rowBytes(format: BlockFormat, columns: number): number {
   return (columns / format.blockSize) * format.blockBytes;

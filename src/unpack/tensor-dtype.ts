@@ -1,6 +1,7 @@
 /** What becomes of each tensor of a model in the dtype that was asked for. */
 import { weightFiles } from "../store/cache.ts";
-import { BLOCK_COLUMNS, isQuantized } from "../store/panel.ts";
+import { PACKED_DTYPES } from "../store/packed-panel.ts";
+import { columnsUnit } from "../store/panel.ts";
 import { DTYPES, type Dtype, type Manifest, type StoredTensor, type TensorDtype } from "../store/types.ts";
 
 /** Types of model files whose weights a cache can hold as they are. */
@@ -10,6 +11,7 @@ const NATIVE: Readonly<Record<string, TensorDtype>> = {
   bf16: "bf16",
   q8_0: "q8",
   q4_0: "q4",
+  ...Object.fromEntries(PACKED_DTYPES.map((dtype) => [dtype, dtype])),
 };
 
 /**
@@ -23,7 +25,7 @@ export function tensorDtype(
 ): TensorDtype {
   if (kind === "vector") return "f32";
   const wanted = dtype === "native" ? nativeDtype(sourceTypes) : dtype;
-  return isQuantized(wanted) && columns % BLOCK_COLUMNS !== 0 ? "f32" : wanted;
+  return columns % columnsUnit(wanted) !== 0 ? "f32" : wanted;
 }
 
 function nativeDtype(sourceTypes: readonly string[]): TensorDtype {

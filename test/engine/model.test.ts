@@ -1,4 +1,6 @@
 import { afterAll, describe, expect, it } from "vitest";
+import { PACKED_DTYPES } from "../../src/store/packed-panel.ts";
+import { columnsUnit, isQuantized } from "../../src/store/panel.ts";
 import { DTYPES } from "../../src/store/types.ts";
 import { allLogits, fileLogits, modelFolder, nmse } from "./model-fixture.ts";
 
@@ -47,8 +49,10 @@ describe("logits against the reference transformer", () => {
     ["q8_0", "native", "q8"],
     ["q4_0", "native", "q4"],
     ["f32", "native", "f32"],
+    ...PACKED_DTYPES.map((type) => [type, "native", type] as const),
   ] as const)("%s as %s keeps the weights", async (type, dtype, stored) => {
-    const path = models.make({ type, untied: true, layers: 3 });
+    const sizes = columnsUnit(stored) === 256 ? { width: 256, feedForward: 512 } : {};
+    const path = models.make({ type, untied: true, layers: 3, ...sizes });
     const model = await models.open(path, { dtype });
     const [layer] = model.manifest.layers;
     expect(new Set(layer.tensors.map((tensor) => tensor.dtype))).toEqual(new Set(["f32", stored]));
@@ -57,7 +61,7 @@ describe("logits against the reference transformer", () => {
     expect(nmse(got, fileLogits(path, ids))).toBeLessThan(1e-6);
     // With float32 keys and values nothing is rounded but activations of blocks.
     const exact = await models.open(path, { dtype, kvType: "f32" });
-    const limit = stored.startsWith("q") ? 1e-7 : 1e-11;
+    const limit = isQuantized(stored) ? 1e-7 : 1e-11;
     expect(nmse(await allLogits(exact, ids), fileLogits(path, ids))).toBeLessThan(limit);
     await exact.close();
   });

@@ -1,11 +1,14 @@
 import { createReferenceKernels } from "../../src/kernels/reference.ts";
-import { compileKernels, createWasmKernels } from "../../src/kernels/wasm.ts";
+import { compileKernels, createRelaxedKernels, createWasmKernels } from "../../src/kernels/wasm.ts";
 
 const PAGE = 65536;
 const wasmModule = compileKernels();
 const FACTORIES = {
   reference: (memory: WebAssembly.Memory) => createReferenceKernels(memory.buffer),
   wasm: (memory: WebAssembly.Memory) => createWasmKernels(wasmModule, memory),
+  /** With relaxed SIMD, where the engine has it. */
+  relaxed: (memory: WebAssembly.Memory) =>
+    createWasmKernels(wasmModule, memory, createRelaxedKernels(memory)),
 };
 
 /** A memory to compute in, with a bump allocator. */

@@ -96,9 +96,10 @@ describe("the recommended dtype", () => {
     ["bf16", "native"],
     ["q4_0", "native"],
     ["f32", "f32"],
-    ["q5_1", "f32"],
+    ["q5_1", "native"],
+    ["q1_0", "f32"],
   ])("of a model in %s is %s: the fewest bytes that keep its weights", async (type, dtype) => {
-    const plan = planOf(models.make({ type }));
+    const plan = planOf(models.make({ type, width: 128, feedForward: 256 }));
     expect(plan.recommended).toBe(dtype);
     expect(dtypeOf(plan, dtype).exact).toBe(true);
     for (const { exact, bytes } of plan.dtypes)

@@ -1,8 +1,12 @@
 import { describe, expect, test } from "vitest";
+import { blockFormat } from "../../src/quant/index.ts";
 import { packPanels } from "../../src/store/pack-panels.ts";
+import { PACKED_DTYPES } from "../../src/store/packed-panel.ts";
 import { panelBytes, panelCount } from "../../src/store/panel.ts";
 import { readPanelRow } from "../../src/store/panel-row.ts";
 import type { TensorDtype } from "../../src/store/types.ts";
+import { randomBlocks } from "../packed-blocks.ts";
+import { seeded } from "../random.ts";
 
 const shapes = [
   [1, 32],
@@ -107,6 +111,28 @@ test("a row of a panel comes back as the values that it stands for", () => {
         expect(target[column], `${dtype} ${row} ${column}`).toBe(value(row, column));
     }
   }
+});
+
+test.each(PACKED_DTYPES)("%s: rows come back as they are dequantized, to the bit", (dtype) => {
+  const random = seeded(7);
+  const [rows, columns] = [7, 768];
+  const blocks = randomBlocks(dtype, rows * columns, random);
+  const want = new Float32Array(rows * columns);
+  blockFormat(dtype).dequantize(blocks, want, want.length);
+  const size = panelBytes(dtype, columns);
+  expect(size).toBe((blocks.length / rows) * 4);
+  const panels = new Uint8Array(panelCount(rows) * size).fill(255);
+  packPanels(dtype, blocks, rows, columns, panels);
+  const row = new Float32Array(columns);
+  for (let i = 0; i < rows; i++) {
+    readPanelRow(dtype, panels.subarray((i >> 2) * size, ((i >> 2) + 1) * size), i % 4, row);
+    expect(row).toEqual(want.subarray(i * columns, (i + 1) * columns));
+  }
+  // The last panel's fourth row is not there.
+  for (let byte = 0; byte < size; byte++) panels[size + byte] ^= 255;
+  packPanels(dtype, blocks, rows, columns, panels);
+  readPanelRow(dtype, panels.subarray(size), 3, row);
+  expect(row.every((value) => Math.abs(value) === 0)).toBe(true);
 });
 
 /** float16 as its definition says. */

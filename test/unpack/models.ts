@@ -13,7 +13,9 @@ import { blockFormat } from "../../src/quant/index.ts";
 import { decompressChunk } from "../../src/store/compression.ts";
 import { layoutChunks, tensorPanelBytes } from "../../src/store/layout.ts";
 import { decodeMessage } from "../../src/store/manifest.ts";
-import type { StoredFile, StoredTensor, TensorDtype } from "../../src/store/types.ts";
+import { isPacked } from "../../src/store/packed-panel.ts";
+import { readPanelRow } from "../../src/store/panel-row.ts";
+import type { PackedDtype, StoredFile, StoredTensor, TensorDtype } from "../../src/store/types.ts";
 
 const folders: string[] = [];
 afterAll(() => {
@@ -144,16 +146,22 @@ function readPanel(
   }
   const target = values.get(sources[panel % sources.length])!;
   const first = Math.floor(panel / sources.length) * 4;
+  const row = new Float32Array(columns);
   for (let lane = 0; lane < 4; lane++) {
+    // Rows of packed panels are held against what they were made from in test/store/panel.test.ts.
+    if (isPacked(dtype)) readPanelRow(dtype, bytes, lane, row);
     for (let column = 0; column < columns; column++) {
-      const value = READERS[dtype](bytes, lane, column);
+      const value = isPacked(dtype) ? row[column] : READERS[dtype](bytes, lane, column);
       if ((first + lane + 1) * columns <= target.length) target[(first + lane) * columns + column] = value;
       else if (value !== 0) throw new Error("rows that fill a panel up are not zero");
     }
   }
 }
 
-const READERS: Record<TensorDtype, (bytes: Uint8Array, lane: number, column: number) => number> = {
+const READERS: Record<
+  Exclude<TensorDtype, PackedDtype>,
+  (bytes: Uint8Array, lane: number, column: number) => number
+> = {
   f32: (bytes, lane, column) => view(bytes).getFloat32((column * 4 + lane) * 4, true),
   f16: (bytes, lane, column) => half(bytes, (column * 4 + lane) * 2),
   bf16(bytes, lane, column) {

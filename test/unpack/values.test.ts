@@ -3,6 +3,7 @@ import { f16ToF32, f32ToF16 } from "../../src/quant/half.ts";
 import { SUPPORTED_TYPES } from "../../src/quant/index.ts";
 import { q8_0, quantizeQ8_0 } from "../../src/quant/q8_0.ts";
 import { weightFiles } from "../../src/store/cache.ts";
+import { PACKED_DTYPES } from "../../src/store/packed-panel.ts";
 import { DTYPES, type Dtype, type StoredTensor } from "../../src/store/types.ts";
 import { verifyCache } from "../../src/store/verify.ts";
 import { weightBytesAs } from "../../src/unpack/planned-file.ts";
@@ -26,8 +27,9 @@ const models = [
   ["q8_0, tied", { type: "q8_0" }],
   ["f16, untied", { type: "f16", untied: true, layers: 2 }],
   ["q4_0", { type: "q4_0", layers: 1 }],
-  // Native has no form for it.
   ["q5_0", { type: "q5_0", layers: 1 }],
+  // Native has no form for it.
+  ["q1_0", { type: "q1_0", layers: 1, width: 128, feedForward: 256 }],
   // Rows that are no whole panels, columns that are no whole blocks.
   ["f32, odd sizes", { type: "f32", vocabulary: 301, feedForward: 50, layers: 2 }],
   ["bf16, chunks with several rows of panels", { type: "bf16", width: 512, feedForward: 1504, layers: 1 }],
@@ -89,7 +91,7 @@ describe("a file of every type", () => {
     }
     expect([...types].sort()).toEqual([...SUPPORTED_TYPES].sort());
     if (dtype !== "native") return;
-    const kept = ["f32", "f16", "bf16", "q8_0", "q4_0"];
+    const kept: string[] = ["f32", "f16", "bf16", "q8_0", "q4_0", ...PACKED_DTYPES];
     const reencoded = [...reencodedTypes(manifest).keys()];
     expect(reencoded).toEqual(expect.arrayContaining(SUPPORTED_TYPES.filter((type) => !kept.includes(type))));
   });
@@ -97,7 +99,7 @@ describe("a file of every type", () => {
 
 /** What a matrix becomes, in words of the test. */
 function wantedDtype({ kind, columns }: StoredTensor, type: string, dtype: Dtype): string {
-  const native = { f32: "f32", f16: "f16", bf16: "bf16", q8_0: "q8", q4_0: "q4", q5_0: "q8" };
+  const native = { f32: "f32", f16: "f16", bf16: "bf16", q8_0: "q8", q4_0: "q4", q5_0: "q5_0", q1_0: "q8" };
   if (kind === "vector") return "f32";
   const wanted = dtype === "native" ? native[type as keyof typeof native] : dtype;
   return wanted.startsWith("q") && columns % 32 !== 0 ? "f32" : wanted;
@@ -109,9 +111,10 @@ test("gate and up of different types are q8 in a native cache, and what is round
   expect(tensorDtype(gateUp("q4_0", "q8_0"), "native")).toBe("q8");
   expect(tensorDtype(gateUp("f16", "f32"), "native")).toBe("q8");
   expect(tensorDtype({ ...gateUp("f16", "f32"), columns: 50 }, "native")).toBe("f32");
-  const path = makeFile({ type: "q5_0", layers: 1 });
+  expect(tensorDtype({ ...gateUp("q4_K", "q4_K"), columns: 256 }, "native")).toBe("q4_K");
+  const path = makeFile({ type: "q1_0", layers: 1, width: 128, feedForward: 256 });
   const { manifest } = await unpack(path, { dtype: "native", root: temporaryFolder() });
-  expect([...reencodedTypes(manifest)]).toEqual([["q5_0", 8]]);
+  expect([...reencodedTypes(manifest)]).toEqual([["q1_0", 8]]);
   const exact = await unpack(path, { dtype: "q8", root: temporaryFolder() });
   expect([...reencodedTypes(exact.manifest)]).toEqual([]);
 });

@@ -12,7 +12,7 @@ import { sumPairs } from "./matmul-q8.as";
  * One row of x.
  *
  * @param q (columns) int16
- * @param scales (columns / 32)
+ * @param scales (columns / 32, 2) as `quantizeRows` leaves them
  * @param y (4 × count)
  */
 export function matvecQ4(panels: usize, count: i32, columns: i32, q: usize, scales: usize, y: usize): void {
@@ -51,7 +51,7 @@ export function matmulQ4(
           w,
           panelBytes,
           q + <usize>row * <usize>columns * 2,
-          scales + <usize>row * blocks * 4,
+          scales + <usize>row * blocks * 8,
           y + <usize>panel * 16 + <usize>row * yBytes,
           yBytes,
         );
@@ -111,7 +111,7 @@ function onePanelOneRow(
     sum = f32x4.add(sum, f32x4.mul(sumPairs(a, b), f32x4.mul(scale, v128.load32_splat(scales))));
     w += Q4_BLOCK_BYTES - Q4_WEIGHTS_BYTES;
     q += 32;
-    scales += 4;
+    scales += 8;
   }
   v128.store(y, sum);
   return areFinite(largest);
@@ -172,7 +172,7 @@ function onePanelFourRows(w: usize, panelBytes: usize, q: usize, scales: usize, 
     sum3 = f32x4.add(sum3, f32x4.mul(sumPairs(a3, b3), f32x4.mul(scale, v128.load32_splat(scales, 12))));
     w += Q4_BLOCK_BYTES - Q4_WEIGHTS_BYTES;
     q += 128;
-    scales += 16;
+    scales += 32;
   }
   v128.store(y, sum0);
   v128.store(y + yBytes, sum1);

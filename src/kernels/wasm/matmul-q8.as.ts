@@ -12,7 +12,7 @@ import { BLOCK, Q8_BLOCK_BYTES, Q8_QUADS_BYTES, ROW_BLOCK } from "./layout.as";
  * One row of x: as fast as the weights come from memory.
  *
  * @param q (columns) int16
- * @param scales (columns / 32)
+ * @param scales (columns / 32, 2) as `quantizeRows` leaves them
  * @param y (4 × count)
  */
 export function matvecQ8(panels: usize, count: i32, columns: i32, q: usize, scales: usize, y: usize): void {
@@ -49,7 +49,7 @@ export function matmulQ8(
       const positive = hasPositiveScales(w, panelBytes);
       for (let row = first; row < end; row += 4) {
         const from = q + <usize>row * <usize>columns * 2;
-        const rowScales = scales + <usize>row * blocks * 4;
+        const rowScales = scales + <usize>row * blocks * 8;
         const to = y + <usize>panel * 16 + <usize>row * yBytes;
         if (positive) onePanelFourRows(false, w, panelBytes, from, rowScales, to, yBytes);
         else onePanelFourRows(true, w, panelBytes, from, rowScales, to, yBytes);
@@ -101,7 +101,7 @@ function onePanelOneRow(
     const scale = anyScales ? anyHalvesToFloats(halves) : positiveHalvesToFloats(halves);
     sum = f32x4.add(sum, f32x4.mul(sumPairs(a, b), f32x4.mul(scale, v128.load32_splat(scales))));
     w += Q8_BLOCK_BYTES - Q8_QUADS_BYTES;
-    scales += 4;
+    scales += 8;
   }
   v128.store(y, sum);
   return arePositive(largest);
@@ -162,7 +162,7 @@ function onePanelFourRows(
     sum2 = f32x4.add(sum2, f32x4.mul(sumPairs(a2, b2), f32x4.mul(scale, v128.load32_splat(scales, 8))));
     sum3 = f32x4.add(sum3, f32x4.mul(sumPairs(a3, b3), f32x4.mul(scale, v128.load32_splat(scales, 12))));
     w += 8;
-    scales += 16;
+    scales += 32;
   }
   v128.store(y, sum0);
   v128.store(y + yBytes, sum1);

@@ -7,6 +7,15 @@ import { anyHalvesToFloats, positiveHalvesToFloats } from "./half.as";
 import { BLOCK, largestOfBlock, Q8_BLOCK_BYTES, Q8_QUADS_BYTES, ROW_BLOCK } from "./layout.as";
 import { hasPositiveScales } from "./matmul-q8.as";
 
+export {
+  matvecQ4_1,
+  matvecQ4_K,
+  matvecQ5_0,
+  matvecQ5_1,
+  matvecQ5_K,
+  matvecQ6_K,
+} from "./matvec-relaxed.as";
+
 const LIMIT: f32 = 127;
 
 /**
