@@ -216,15 +216,21 @@ async function restoreKv(talk: Talk, saved: SavedSession): Promise<string | unde
   }
 }
 
-function loadedLines(name: string, { head, condition }: SavedSession, problem: string | undefined): string[] {
+function loadedLines(
+  name: string,
+  { head, condition, begins }: SavedSession,
+  problem: string | undefined,
+): string[] {
   const { messages, ids, changed } = head;
   const said = `${printableLine(name)}: ${messages.length} messages, last saved ${localTime(new Date(changed))}`;
   const kv =
     problem === undefined
       ? `Nothing of it has to be computed again: ${ids.length} tokens are in the KV cache.`
       : `It is computed again with the next question, for ${problem}.`;
+  const start =
+    "The first bytes of its file are damaged: the rest could be read, and the next save mends them.";
   const damage = {
-    sound: [],
+    sound: begins ? [] : [start],
     older: ["Its last save is damaged: this is the one before."],
     damaged: ["Its file is damaged: some of the text may be wrong."],
   }[condition];
