@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type ChatTemplate, createChatTemplate } from "../text/chat-template.ts";
 import { decodeUtf8 } from "../text/utf8.ts";
+import { TEMPLATE_PATH } from "./output-target.ts";
 import { readFile } from "./read-input.ts";
 
 export interface TemplateFlags {
@@ -26,7 +27,9 @@ export function addTemplateOptions(command: Command): Command {
     )
     .hook("preAction", async (acting) => {
       const path: string | undefined = acting.getOptionValue("chatTemplateFile");
-      if (path !== undefined) acting.setOptionValue("chatTemplateFile", await readTemplate(path));
+      if (path === undefined) return;
+      acting.setOptionValue(TEMPLATE_PATH, path);
+      acting.setOptionValue("chatTemplateFile", await readTemplate(path));
     });
 }
 

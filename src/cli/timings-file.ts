@@ -1,6 +1,5 @@
 /** `--timings FILE`: what is recorded while a command works, written when the process ends, however it ends. */
-import { lstatSync, readlinkSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { rmSync, statSync, writeFileSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { SluiceError } from "../errors.ts";
 import { writeFileAtomic } from "../store/atomic.ts";
@@ -11,6 +10,7 @@ import type { Recording } from "../timing/recording.ts";
 import { traceText } from "../timing/trace.ts";
 import { failureLines } from "./exit.ts";
 import { note } from "./note.ts";
+import { checkTarget, endOfLinks, inputsOf } from "./output-target.ts";
 import { printableJson } from "./printable.ts";
 
 type Format = (recording: Recording) => string;
@@ -32,6 +32,8 @@ const ADVICE = "Check the path given with --timings.";
 
 let recorder: Recorder | undefined;
 let wanted = false;
+/** Files that the command reads: no recording takes their place. */
+let inputs: readonly string[] = [];
 
 /** The recorder of this process, where its command has one. */
 export function currentRecorder(): Recorder | undefined {
@@ -54,6 +56,7 @@ export function addTimingsOption(command: Command): Command {
     )
     .hook("preAction", async (acting) => {
       recorder = new Recorder(acting.name());
+      inputs = inputsOf(acting);
       const path: string | undefined = acting.getOptionValue("timings");
       if (path === undefined) return;
       wanted = true;
@@ -74,10 +77,11 @@ export function parseTimingsPath(path: string): string {
  *
  * @param path with an ending that `parseTimingsPath` takes
  * @returns a function that writes one: the file is replaced as a whole or not at all
- * @throws SluiceError `io` or `no-space`, as the function does
+ * @throws SluiceError `bad-input` for a file that must not be lost; `io` or `no-space`, as the function does
  */
 export async function timingsWriter(path: string): Promise<(recording: Recording) => void> {
   const format = await formatOf(path)!();
+  attempt(path, () => checkTarget(path, inputs, "--timings"));
   const target = attempt(path, () => endOfLinks(path));
   const found = statSync(target, { throwIfNoEntry: false });
   if (found && !found.isFile())
@@ -114,11 +118,4 @@ function attempt<Result>(path: string, action: () => Result): Result {
   } catch (error) {
     throw ioError(error, "write", path, ADVICE);
   }
-}
-
-/** Where a path leads to, though nothing may be there yet: a link stays, and what it leads to is written. */
-function endOfLinks(path: string): string {
-  if (statSync(path, { throwIfNoEntry: false })) return realpathSync(path);
-  const dangling = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink();
-  return dangling ? endOfLinks(resolve(realpathSync(dirname(path)), readlinkSync(path))) : path;
 }
