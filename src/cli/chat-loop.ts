@@ -33,6 +33,10 @@ export async function chatLoop(
     ...(given && { given }),
   });
   const talk = new Talk(model, options, keeper);
+  const remind = () => {
+    const reminder = keeper.reminder();
+    if (reminder !== undefined) note(reminder);
+  };
   let leavesNext = false;
   const onCtrlC = () => {
     if (input.lent) return;
@@ -41,6 +45,7 @@ export async function chatLoop(
     else if (leavesNext) {
       input.close();
       if (talk.answering || !input.canEdit) process.stdout.write("\n");
+      remind();
       process.exit(signalExitCode());
     } else {
       leavesNext = true;
@@ -80,6 +85,7 @@ export async function chatLoop(
     interruptSignal.removeEventListener("abort", closeInput);
     releaseCtrlC();
     input.close();
+    remind();
   }
 }
 

@@ -5,9 +5,9 @@ import { automaticName, checkName, isAutomatic } from "../session-store/names.ts
 import { SavedSession } from "../session-store/saved-session.ts";
 import { SessionWriter } from "../session-store/session-writer.ts";
 import type { SessionContent, SessionSettings } from "../session-store/types.ts";
-import { failureLines } from "./exit.ts";
 import { note } from "./note.ts";
 import { printableLine } from "./printable.ts";
+import { SaveTrouble } from "./save-trouble.ts";
 import { forgottenOf, mismatch, sessionModel, settingsOf, withSettings } from "./session-state.ts";
 import { localTime } from "./session-table.ts";
 import type { Talk } from "./talk.ts";
@@ -26,17 +26,19 @@ export class SessionKeeper {
   readonly #automatic: boolean;
   readonly #given: ReadonlySet<string>;
   #name: string | undefined;
+  /** A name that sluice has given it, though it may not be saved under it yet. */
+  #chosen: string | undefined;
   #writer: SessionWriter | undefined;
   #created = new Date();
   /** What was saved last. */
   #saved = "";
-  /** What was said about a failure: once is enough. */
-  #complaint: string | undefined;
+  readonly #trouble: SaveTrouble;
 
   constructor({ folder, automatic, given = new Set() }: KeeperOptions) {
     this.folder = folder;
     this.#automatic = automatic;
     this.#given = given;
+    this.#trouble = new SaveTrouble(folder);
   }
 
   /** Name of the conversation, once it is saved. */
@@ -47,13 +49,20 @@ export class SessionKeeper {
   /** What follows is another conversation, of today; the one that was saved stays as it is. */
   begin(talk: Talk): void {
     if (!this.#given.has("date")) talk.template = { ...talk.template, date: new Date() };
+    this.#trouble.leave();
     this.#forget();
   }
 
   #forget(): void {
     this.#name = undefined;
+    this.#chosen = undefined;
     this.#writer = undefined;
     this.#created = new Date();
+  }
+
+  /** For whoever leaves: that the conversation is not saved, and why; undefined where it is. */
+  reminder(): string | undefined {
+    return this.#trouble.reminder();
   }
 
   /** Save what has changed since the last time. A failure is told, and the chat goes on. */
@@ -66,13 +75,9 @@ export class SessionKeeper {
       if (isNew) await this.#saveAsNew(talk);
       else await this.#saveAgain(talk);
       this.#saved = state;
-      this.#complaint = undefined;
     } catch (error) {
       if (!(error instanceof SluiceError)) throw error;
-      const lines = failureLines(error).join("\n");
-      if (lines !== this.#complaint)
-        note(`${lines}\n  The chat goes on; it is tried again after the next answer.`);
-      this.#complaint = lines;
+      await this.#trouble.failed(error, this.#content(talk));
     }
   }
 
@@ -117,6 +122,7 @@ export class SessionKeeper {
     try {
       const { head } = saved;
       const { system } = talk.conversation;
+      this.#trouble.leave();
       talk.conversation.restore(head.messages, forgottenOf(head.settings));
       if (this.#given.has("system")) talk.conversation.system = system;
       Object.assign(talk, withSettings(talk, head.settings, this.#given));
@@ -144,7 +150,8 @@ export class SessionKeeper {
   }
 
   async #saveAsNew(talk: Talk): Promise<void> {
-    const name = automaticName(this.#created);
+    this.#chosen ??= automaticName(this.#created);
+    const name = this.#chosen;
     const writer = new SessionWriter(sessionPath(this.folder, name));
     await this.#save(talk, writer);
     this.#name = name;
@@ -166,16 +173,27 @@ export class SessionKeeper {
   }
 
   async #save(talk: Talk, writer = this.#writer!): Promise<void> {
-    const { ids, blocks } = talk.session.snapshot();
-    const content: SessionContent = {
+    const content = this.#content(talk);
+    const { blocks } = talk.session.snapshot();
+    try {
+      await writer.save(content, blocks);
+    } catch (error) {
+      if (!(error instanceof SluiceError) || error.code !== "no-space" || blocks.length === 0) throw error;
+      await writer.save(content, []);
+      return this.#trouble.textOnly(error);
+    }
+    this.#trouble.over();
+  }
+
+  #content(talk: Talk): SessionContent {
+    return {
       created: this.#created.toISOString(),
       changed: new Date().toISOString(),
       model: sessionModel(talk.model),
       messages: talk.conversation.allMessages(),
       settings: savedSettings(talk),
-      ids,
+      ids: talk.session.ids,
     };
-    await writer.save(content, blocks);
   }
 
   async #prune(name: string): Promise<void> {
