@@ -5,7 +5,7 @@ import type { Recording } from "../timing/recording.ts";
 import { textComparison, textReport } from "../timing/text-report.ts";
 import { note, print } from "./note.ts";
 import { checkTarget } from "./output-target.ts";
-import { readInput } from "./read-input.ts";
+import { readText } from "./read-input.ts";
 import { writeOutput } from "./write-output.ts";
 
 interface ReportFlags {
@@ -37,8 +37,11 @@ export function reportCommand(): Command {
 }
 
 async function read(path: string): Promise<Recording> {
-  const bytes = await readInput(path);
-  return readRecording(bytes.toString("utf8"), path === "-" ? "stdin" : path);
+  const text = await readText(
+    path,
+    "Give a file that --timings FILE.json has written: those are far shorter.",
+  );
+  return readRecording(text, path === "-" ? "stdin" : path);
 }
 
 async function writeText([a, b]: readonly Recording[], out: string): Promise<void> {

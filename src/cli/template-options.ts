@@ -1,8 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type ChatTemplate, createChatTemplate } from "../text/chat-template.ts";
-import { decodeUtf8 } from "../text/utf8.ts";
 import { TEMPLATE_PATH } from "./output-target.ts";
-import { readFile } from "./read-input.ts";
+import { readText } from "./read-input.ts";
 
 export interface TemplateFlags {
   readonly chatTemplateFile?: ChatTemplate;
@@ -48,7 +47,7 @@ export function templateSettings(flags: TemplateFlags): {
 }
 
 async function readTemplate(path: string): Promise<ChatTemplate> {
-  return createChatTemplate(decodeUtf8(await readFile(path)), { strict: true });
+  return createChatTemplate(await readText(path), { strict: true });
 }
 
 function parseVariables(json: string): Record<string, unknown> {

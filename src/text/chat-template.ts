@@ -1,6 +1,7 @@
 import { SluiceError } from "../errors.ts";
 import { compileTemplate, type Template, TemplateRefusal } from "./jinja.ts";
 import { RenderBudget } from "./jinja-budget.ts";
+import { lineOfError, plainMessage } from "./jinja-errors.ts";
 import { fitMessages } from "./message-shapes.ts";
 import { contentText } from "./messages.ts";
 import type { ChatMessage } from "./types.ts";
@@ -59,7 +60,8 @@ export function createChatTemplate(source: string | undefined, { strict = false 
     try {
       template = compileTemplate(source);
     } catch (error) {
-      fail(`the chat template does not parse: ${(error as Error).message}`, error);
+      const line = lineOfError(source, error as Error);
+      fail(`the chat template does not parse: ${line}${plainMessage(error)}`, error);
     }
   }
   return {
@@ -75,7 +77,7 @@ export function createChatTemplate(source: string | undefined, { strict = false 
         return text;
       } catch (error) {
         if (error instanceof TemplateRefusal) throw refusal(error);
-        fail(`the chat template fails: ${(error as Error).message}`, error);
+        fail(`the chat template fails: ${plainMessage(error)}`, error);
         return renderChatMl(options);
       }
     },
