@@ -1,7 +1,7 @@
 import { SluiceError } from "../errors.ts";
 import { compileTemplate, type Template, TemplateRefusal } from "./jinja.ts";
 import { RenderBudget } from "./jinja-budget.ts";
-import { lineOfError, plainMessage } from "./jinja-errors.ts";
+import { parseProblem, plainMessage } from "./jinja-errors.ts";
 import { fitMessages } from "./message-shapes.ts";
 import { contentText } from "./messages.ts";
 import type { ChatMessage } from "./types.ts";
@@ -60,8 +60,7 @@ export function createChatTemplate(source: string | undefined, { strict = false 
     try {
       template = compileTemplate(source);
     } catch (error) {
-      const line = lineOfError(source, error as Error);
-      fail(`the chat template does not parse: ${line}${plainMessage(error)}`, error);
+      fail(`the chat template does not parse: ${parseProblem(source, error as Error)}`, error);
     }
   }
   return {

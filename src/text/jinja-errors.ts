@@ -11,12 +11,24 @@ export function plainMessage(error: unknown): string {
     : "a number in it is out of range";
 }
 
+/** Why a template does not parse, and where. */
+export function parseProblem(source: string, error: Error): string {
+  // The parser looks for what comes next, and nothing does.
+  if (error instanceof TypeError)
+    return "it ends within a block: {% endif %}, {% endfor %} or the like is missing";
+  return lineOfError(source, error) + plainMessage(error);
+}
+
 /**
  * Where a template stops making sense, as "line 7: "; empty where that cannot be told. The parser keeps no positions:
  * looked for is the shortest beginning, up to the end of a tag, that fails for the same reason.
  */
-export function lineOfError(source: string, error: Error): string {
+function lineOfError(source: string, error: Error): string {
   if (error instanceof RangeError) return "";
+  const lineAt = (place: number) => `line ${source.slice(0, place).split("\n").length}: `;
+  const last = (...tags: string[]) => Math.max(...tags.map((tag) => source.lastIndexOf(tag)));
+  const opened = last("{%", "{{");
+  if (opened > last("%}", "}}")) return lineAt(opened);
   const ends = [...source.matchAll(/[%}]\}/g)].map(({ index }) => index + 2);
   const fails = (end: number) => messageOf(source.slice(0, end)) === error.message;
   // What comes later makes no difference to what was read before.
@@ -28,7 +40,7 @@ export function lineOfError(source: string, error: Error): string {
   }
   const found = ends[from];
   if (found === undefined || /end of input|missing/i.test(error.message)) return "";
-  return `line ${source.slice(0, found).split("\n").length}: `;
+  return lineAt(found);
 }
 
 function messageOf(source: string): string | undefined {

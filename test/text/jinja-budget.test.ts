@@ -61,6 +61,8 @@ describe("an error names the line, in words", () => {
       /: line 4: Unknown statement type: endfr$/,
     ],
     ["a\n{{ x }}\n{% set x = 1 ~ %}\n{{ y }}", /: line 3: Unexpected token: CloseStatement$/],
+    ["a\n{% if x %} b", /: it ends within a block: /],
+    ["a\nb\n{% if x \n\n", /: line 3: /],
     [`{{ ${"(".repeat(50_000)}1${")".repeat(50_000)} }}`, /: it nests too deeply$/],
     ["{{ range(10, 99999999999) }}", /range\(.*\) is too long$/],
   ])("%#", (source, message) => {
