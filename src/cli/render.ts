@@ -6,11 +6,10 @@ import { parseMessages } from "../text/messages.ts";
 import { promptOf } from "../text/prompt.ts";
 import { createTokenizer } from "../text/tokenizer.ts";
 import type { TokenizerData } from "../text/tokenizer-data.ts";
-import { decodeUtf8 } from "../text/utf8.ts";
 import { chooseModel } from "./model-argument.ts";
 import { note, print } from "./note.ts";
 import { printableJson, printableLine } from "./printable.ts";
-import { readInput } from "./read-input.ts";
+import { readText } from "./read-input.ts";
 import { addTemplateOptions, type TemplateFlags, templateSettings } from "./template-options.ts";
 
 type RenderFlags = TemplateFlags & {
@@ -34,7 +33,7 @@ export function renderCommand(): Command {
 }
 
 async function render(path: string, flags: RenderFlags): Promise<void> {
-  const json = decodeUtf8(await readInput(flags.messages));
+  const json = await readText(flags.messages);
   const messages = parseMessages(json, flags.messages === "-" ? "stdin" : flags.messages);
   const data = readTokenizerData(path);
   const tokenizer = createTokenizer(data);
