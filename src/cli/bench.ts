@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { Command, Option } from "commander";
 import { type BenchmarkResult, type BenchmarkTest, benchmark } from "../engine/benchmark.ts";
 import { Engine } from "../engine/engine.ts";
+import { SluiceError } from "../errors.ts";
 import { formatBytes } from "../format-bytes.ts";
 import { type Cache, openCache, weightFiles } from "../store/cache.ts";
 import { layerTable } from "../timing/table.ts";
@@ -50,8 +51,20 @@ export function benchCommand(): Command {
         command.error("error: nothing to time: -p and -n are both 0");
       const path = modelOrBundled(argument, flags.model, command);
       const cache = openCache(await ensureUnpacked(path, flags));
+      checkLengths(flags, cache.manifest.model.contextLength);
       await bench(path, cache, flags);
     },
+  );
+}
+
+/** A context that was not trained for can be had with `run -c`; what it takes there is no measure of the model. */
+function checkLengths({ prompt, gen }: BenchFlags, trained: number): void {
+  const [option, tokens] = prompt > gen ? ["-p", prompt] : ["-n", gen];
+  if (tokens <= trained || trained === 0) return;
+  throw new SluiceError(
+    "bad-input",
+    `${option} ${tokens} is more than the model's context holds: ${trained} tokens`,
+    { next: `Give ${trained} at most.` },
   );
 }
 

@@ -42,6 +42,10 @@ export async function chatLoop(
     ...(given && { given }),
   });
   const talk = new Talk(model, options, keeper);
+  const remind = () => {
+    const reminder = keeper.reminder();
+    if (reminder !== undefined) note(reminder);
+  };
   let leavesNext = false;
   const onCtrlC = () => {
     if (input.lent) return;
@@ -51,6 +55,7 @@ export async function chatLoop(
       input.close();
       if (talk.answering || !input.canEdit) process.stdout.write("\n");
       sayGoodbye();
+      remind();
       process.exit(signalExitCode());
     } else {
       leavesNext = true;
@@ -107,6 +112,7 @@ export async function chatLoop(
     interruptSignal.removeEventListener("abort", closeInput);
     releaseCtrlC();
     input.close();
+    remind();
   }
   sayGoodbye();
 }

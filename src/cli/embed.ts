@@ -13,6 +13,7 @@ import { chooseModel } from "./model-argument.ts";
 import { cachedTokenizerData, checkModelComesFirst } from "./model-file.ts";
 import { note, print } from "./note.ts";
 import { wholeNumber } from "./options.ts";
+import { protectInputs } from "./output-target.ts";
 import { printableJson, printableLine } from "./printable.ts";
 import { modelReport } from "./run-report.ts";
 import { showPiece } from "./show-piece.ts";
@@ -46,7 +47,7 @@ export function embedCommand(): Command {
     )
     .option("--json", "as one JSON object")
     .option("--html <file>", "draw it, into one HTML file; - for stdout");
-  return addUnpackOptions(command)
+  return protectInputs(addUnpackOptions(command), "html")
     .addHelpText("after", EXAMPLES)
     .action(async (first: string | undefined, rest: readonly string[], flags: EmbedFlags) => {
       // With -m, the first argument is a text already.

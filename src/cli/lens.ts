@@ -11,6 +11,7 @@ import { LiveLine } from "./live-line.ts";
 import { MODEL_ARGUMENT, modelOrBundled } from "./model-argument.ts";
 import { note, print } from "./note.ts";
 import { wholeNumber } from "./options.ts";
+import { protectInputs } from "./output-target.ts";
 import { type PreparedPrompt, preparePrompt } from "./prepare-prompt.ts";
 import { printableJson } from "./printable.ts";
 import { promptSource, readPrompt } from "./prompt-source.ts";
@@ -69,7 +70,7 @@ export function lensCommand(): Commander {
       ),
     );
   addTemplateOptions(command);
-  return addUnpackOptions(addEngineOptions(command)).action(
+  return protectInputs(addUnpackOptions(addEngineOptions(command)), "html").action(
     async (argument: string | undefined, flags: LensFlags) => {
       const path = modelOrBundled(argument, flags.model, command);
       const promptFlags = { ...flags, template: flags.chat === true };

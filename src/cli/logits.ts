@@ -7,6 +7,7 @@ import { addUnpackOptions, type UnpackFlags } from "./ensure-unpacked.ts";
 import { interruptSignal } from "./interrupt.ts";
 import { LiveLine } from "./live-line.ts";
 import { MODEL_ARGUMENT, modelOrBundled } from "./model-argument.ts";
+import { protectInputs } from "./output-target.ts";
 import { withModel } from "./with-model.ts";
 import { writeOutput } from "./write-output.ts";
 
@@ -22,7 +23,7 @@ export function logitsCommand(): Command {
     .option("-m, --model <file>", "GGUF file, as an option")
     .requiredOption("--ids <list>", "token ids, separated by commas")
     .requiredOption("--out <file>", "file to write; - for stdout");
-  return addUnpackOptions(addEngineOptions(command)).action(
+  return protectInputs(addUnpackOptions(addEngineOptions(command)), "out").action(
     (argument: string | undefined, flags: LogitsFlags) => {
       const path = modelOrBundled(argument, flags.model, command);
       const ids = parseIds(flags.ids, command);

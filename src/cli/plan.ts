@@ -8,6 +8,7 @@ import { print } from "./note.ts";
 import { wholeNumber } from "./options.ts";
 import { planJson, planLines } from "./plan-view.ts";
 import { printableJson } from "./printable.ts";
+import { noteLongContext } from "./with-model.ts";
 
 interface Flags {
   model?: string;
@@ -39,6 +40,7 @@ export function planCommand(): Command {
   return addCacheDirOption(command).action(async (argument: string | undefined, flags: Flags) => {
     const subject = openSubject(modelOrBundled(argument, flags.model, command));
     const { threads = availableParallelism(), ctxSize, cacheDir, json } = flags;
+    noteLongContext(ctxSize ?? 0, subject.plan.model);
     const plan = await makePlan(subject, { root: resolveRoot(cacheDir), threads, contextLength: ctxSize });
     print(`${json ? printableJson(planJson(plan)) : planLines(plan).join("\n")}\n`);
   });

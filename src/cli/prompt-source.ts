@@ -1,8 +1,7 @@
 import type { Command } from "commander";
 import { parseMessages } from "../text/messages.ts";
 import type { ChatMessage } from "../text/types.ts";
-import { decodeUtf8 } from "../text/utf8.ts";
-import { readInput } from "./read-input.ts";
+import { readText } from "./read-input.ts";
 
 export interface PromptFlags {
   prompt?: string;
@@ -91,8 +90,4 @@ export async function readPrompt(
 /** Without the newline that ends the last line. */
 async function readBlock(path: string): Promise<string> {
   return (await readText(path)).replace(/\r?\n$/, "");
-}
-
-async function readText(path: string): Promise<string> {
-  return decodeUtf8(await readInput(path));
 }

@@ -3,12 +3,11 @@ import { createChatTemplate } from "../text/chat-template.ts";
 import { parseMessages } from "../text/messages.ts";
 import { promptOf } from "../text/prompt.ts";
 import { createTokenizer } from "../text/tokenizer.ts";
-import { decodeUtf8 } from "../text/utf8.ts";
 import { MODEL_ARGUMENT, modelOrBundled } from "./model-argument.ts";
 import { readTokenizerData } from "./model-file.ts";
 import { note, print } from "./note.ts";
 import { printableJson, printableLine } from "./printable.ts";
-import { readInput } from "./read-input.ts";
+import { readText } from "./read-input.ts";
 import { addTemplateOptions, type TemplateFlags, templateSettings } from "./template-options.ts";
 
 type RenderFlags = TemplateFlags & {
@@ -32,7 +31,7 @@ export function renderCommand(): Command {
 }
 
 async function render(path: string, flags: RenderFlags): Promise<void> {
-  const json = decodeUtf8(await readInput(flags.messages));
+  const json = await readText(flags.messages);
   const messages = parseMessages(json, flags.messages === "-" ? "stdin" : flags.messages);
   const data = readTokenizerData(path);
   const tokenizer = createTokenizer(data);

@@ -4,7 +4,8 @@ import { readRecording } from "../timing/read-recording.ts";
 import type { Recording } from "../timing/recording.ts";
 import { textComparison, textReport } from "../timing/text-report.ts";
 import { note, print } from "./note.ts";
-import { readInput } from "./read-input.ts";
+import { checkTarget } from "./output-target.ts";
+import { readText } from "./read-input.ts";
 import { writeOutput } from "./write-output.ts";
 
 interface ReportFlags {
@@ -25,33 +26,33 @@ export function reportCommand(): Command {
       "file to write; - for stdout (default: beside the recording, ending in .html)",
     )
     .action(async (path: string, other: string | undefined, flags: ReportFlags) => {
-      const recordings = [await read(path)];
-      if (other !== undefined) recordings.push(await read(other));
-      await (flags.text ? writeText(recordings, flags.out) : writePage(recordings, flags.out, path, other));
+      const inputs = other === undefined ? [path] : [path, other];
+      const out = flags.out ?? (flags.text ? "-" : pagePath(path, other));
+      if (out !== "-") checkTarget(out, inputs, "--out");
+      const recordings: Recording[] = [];
+      for (const input of inputs) recordings.push(await read(input));
+      await (flags.text ? writeText(recordings, out) : writePage(recordings, out));
+      if (!flags.text && flags.out === undefined) note(`The report is ${out}`);
     });
 }
 
 async function read(path: string): Promise<Recording> {
-  const bytes = await readInput(path);
-  return readRecording(bytes.toString("utf8"), path === "-" ? "stdin" : path);
+  const text = await readText(
+    path,
+    "Give a file that --timings FILE.json has written: those are far shorter.",
+  );
+  return readRecording(text, path === "-" ? "stdin" : path);
 }
 
-async function writeText([a, b]: readonly Recording[], out = "-"): Promise<void> {
+async function writeText([a, b]: readonly Recording[], out: string): Promise<void> {
   const text = `${(b === undefined ? textReport(a) : textComparison(a, b)).join("\n")}\n`;
   if (out === "-") print(text);
   else await writeOutput(out, async (write) => write(Buffer.from(text)));
 }
 
-async function writePage(
-  recordings: readonly Recording[],
-  out: string | undefined,
-  path: string,
-  other: string | undefined,
-): Promise<void> {
+async function writePage(recordings: readonly Recording[], out: string): Promise<void> {
   const { htmlReport } = await import("../timing/html-report.ts");
-  const target = out ?? pagePath(path, other);
-  await writeOutput(target, async (write) => write(Buffer.from(htmlReport(recordings))));
-  if (out === undefined) note(`The report is ${target}`);
+  await writeOutput(out, async (write) => write(Buffer.from(htmlReport(recordings))));
 }
 
 /** `a/b.json` becomes `a/b.html`; compared with `c/d.json` it is `a/b-d.html`, for `b.html` is there already. */

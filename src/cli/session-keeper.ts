@@ -5,8 +5,8 @@ import { automaticName, checkName, isAutomatic } from "../session-store/names.ts
 import { SavedSession } from "../session-store/saved-session.ts";
 import { SessionWriter } from "../session-store/session-writer.ts";
 import type { SavedBlock, SessionContent, SessionSettings } from "../session-store/types.ts";
-import { failureLines } from "./exit.ts";
 import { printableLine } from "./printable.ts";
+import { SaveTrouble } from "./save-trouble.ts";
 import { forgottenOf, mismatch, sessionModel, settingsOf, withSettings } from "./session-state.ts";
 import { localTime } from "./session-table.ts";
 import type { Talk } from "./talk.ts";
@@ -20,25 +20,30 @@ export interface KeeperOptions {
   readonly given?: ReadonlySet<string>;
 }
 
+/** What a session holds of a conversation. */
+type Snapshot = Pick<SessionContent, "ids"> & { readonly blocks: readonly SavedBlock[] };
+
 /** Saves the conversation of a chat after every change, and takes up saved ones. */
 export class SessionKeeper {
   readonly folder: string;
   readonly #automatic: boolean;
   readonly #given: ReadonlySet<string>;
   #name: string | undefined;
+  /** A name that sluice has given it, though it may not be saved under it yet. */
+  #chosen: string | undefined;
   #writer: SessionWriter | undefined;
   #created = new Date();
   /** What was saved last. */
   #saved = "";
   /** Whether this chat has saved the conversation, or more of it. */
   #hasSaved = false;
-  /** What was said about a failure: once is enough. */
-  #complaint: string | undefined;
+  readonly #trouble: SaveTrouble;
 
   constructor({ folder, automatic, given = new Set() }: KeeperOptions) {
     this.folder = folder;
     this.#automatic = automatic;
     this.#given = given;
+    this.#trouble = new SaveTrouble(folder);
   }
 
   /** Name of the conversation, once it is saved. */
@@ -54,14 +59,21 @@ export class SessionKeeper {
   /** What follows is another conversation, of today; the one that was saved stays as it is. */
   begin(talk: Talk): void {
     if (!this.#given.has("date")) talk.template = { ...talk.template, date: new Date() };
+    this.#trouble.leave();
     this.#forget();
   }
 
   #forget(): void {
     this.#name = undefined;
+    this.#chosen = undefined;
     this.#writer = undefined;
     this.#created = new Date();
     this.#hasSaved = false;
+  }
+
+  /** For whoever leaves: that the conversation is not saved, and why; undefined where it is. */
+  reminder(): string | undefined {
+    return this.#trouble.reminder();
   }
 
   /** Save what has changed since the last time. A failure is told, and the chat goes on. */
@@ -78,13 +90,9 @@ export class SessionKeeper {
       else if (isNew) await this.#saveAsNew(talk);
       else await this.#saveAgain(talk);
       this.#saved = state;
-      this.#complaint = undefined;
     } catch (error) {
       if (!(error instanceof SluiceError)) throw error;
-      const lines = failureLines(error).join("\n");
-      if (lines !== this.#complaint)
-        tell(`${lines}\n  The chat goes on; it is tried again after the next answer.`);
-      this.#complaint = lines;
+      await this.#trouble.failed(error, this.#content(talk, talk.session.ids));
     }
   }
 
@@ -129,6 +137,7 @@ export class SessionKeeper {
     try {
       const { head } = saved;
       const { system } = talk.conversation;
+      this.#trouble.leave();
       talk.conversation.restore(head.messages, forgottenOf(head.settings));
       if (this.#given.has("system")) talk.conversation.system = system;
       Object.assign(talk, withSettings(talk, head.settings, this.#given));
@@ -156,7 +165,8 @@ export class SessionKeeper {
   }
 
   async #saveAsNew(talk: Talk): Promise<void> {
-    const name = automaticName(this.#created);
+    this.#chosen ??= automaticName(this.#created);
+    const name = this.#chosen;
     const writer = new SessionWriter(sessionPath(this.folder, name));
     await this.#save(talk, writer);
     this.#name = name;
@@ -188,12 +198,22 @@ export class SessionKeeper {
   async #save(
     talk: Talk,
     writer = this.#writer!,
-    {
-      ids,
-      blocks,
-    }: Pick<SessionContent, "ids"> & { readonly blocks: readonly SavedBlock[] } = talk.session.snapshot(),
+    { ids, blocks }: Snapshot = talk.session.snapshot(),
   ): Promise<void> {
-    const content: SessionContent = {
+    const content = this.#content(talk, ids);
+    try {
+      await writer.save(content, blocks);
+      this.#trouble.over();
+    } catch (error) {
+      if (!(error instanceof SluiceError) || error.code !== "no-space" || blocks.length === 0) throw error;
+      await writer.save(content, []);
+      this.#trouble.textOnly(error);
+    }
+    this.#hasSaved = true;
+  }
+
+  #content(talk: Talk, ids: readonly number[]): SessionContent {
+    return {
       created: this.#created.toISOString(),
       changed: new Date().toISOString(),
       model: sessionModel(talk.model),
@@ -201,8 +221,6 @@ export class SessionKeeper {
       settings: savedSettings(talk),
       ids,
     };
-    await writer.save(content, blocks);
-    this.#hasSaved = true;
   }
 
   async #prune(name: string): Promise<void> {
@@ -243,15 +261,21 @@ async function restoreKv(talk: Talk, saved: SavedSession): Promise<string | unde
   }
 }
 
-function loadedLines(name: string, { head, condition }: SavedSession, problem: string | undefined): string[] {
+function loadedLines(
+  name: string,
+  { head, condition, begins }: SavedSession,
+  problem: string | undefined,
+): string[] {
   const { messages, ids, changed } = head;
   const said = `${printableLine(name)}: ${messages.length} messages, last saved ${localTime(new Date(changed))}`;
   const kv =
     problem === undefined
       ? `Nothing of it has to be computed again: ${ids.length} tokens are in the KV cache.`
       : `It is computed again with the next question, for ${problem}.`;
+  const start =
+    "The first bytes of its file are damaged: the rest could be read, and the next save mends them.";
   const damage = {
-    sound: [],
+    sound: begins ? [] : [start],
     older: ["Its last save is damaged: this is the one before."],
     damaged: ["Its file is damaged: some of the text may be wrong."],
   }[condition];

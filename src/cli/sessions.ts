@@ -6,6 +6,7 @@ import { titleOf, toJson, toMarkdown } from "../session-store/export.ts";
 import { findSession, listSessions, removeSession, type SessionEntry } from "../session-store/list.ts";
 import { confirm } from "./confirm.ts";
 import { note, print } from "./note.ts";
+import { checkTarget } from "./output-target.ts";
 import { printableJson, printableLine } from "./printable.ts";
 import { resolveSessions } from "./session-options.ts";
 import { sessionTable } from "./session-table.ts";
@@ -112,6 +113,7 @@ async function exportOne(name: string, { format, out }: ExportFlags): Promise<vo
   const json = format === "json" || (format === undefined && extname(out).toLowerCase() === ".json");
   const text = json ? `${printableJson(toJson(found, head))}\n` : toMarkdown(found, head);
   if (out === "-") return print(text);
+  checkTarget(out, [path], "--out");
   await writeOutput(out, async (write) => write(Buffer.from(text)));
   note(`Written to ${printableLine(out)}.`);
 }

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type ChatTemplate, createChatTemplate } from "../text/chat-template.ts";
-import { decodeUtf8 } from "../text/utf8.ts";
-import { readFile } from "./read-input.ts";
+import { TEMPLATE_PATH } from "./output-target.ts";
+import { readText } from "./read-input.ts";
 
 export interface TemplateFlags {
   readonly chatTemplateFile?: ChatTemplate;
@@ -26,7 +26,9 @@ export function addTemplateOptions(command: Command): Command {
     )
     .hook("preAction", async (acting) => {
       const path: string | undefined = acting.getOptionValue("chatTemplateFile");
-      if (path !== undefined) acting.setOptionValue("chatTemplateFile", await readTemplate(path));
+      if (path === undefined) return;
+      acting.setOptionValue(TEMPLATE_PATH, path);
+      acting.setOptionValue("chatTemplateFile", await readTemplate(path));
     });
 }
 
@@ -45,7 +47,7 @@ export function templateSettings(flags: TemplateFlags): {
 }
 
 async function readTemplate(path: string): Promise<ChatTemplate> {
-  return createChatTemplate(decodeUtf8(await readFile(path)), { strict: true });
+  return createChatTemplate(await readText(path), { strict: true });
 }
 
 function parseVariables(json: string): Record<string, unknown> {

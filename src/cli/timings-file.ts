@@ -1,6 +1,5 @@
 /** `--timings FILE`: what is recorded while a command works, written when the process ends, however it ends. */
-import { lstatSync, readlinkSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { rmSync, statSync, writeFileSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { SluiceError } from "../errors.ts";
 import { writeFileAtomic } from "../store/atomic.ts";
@@ -11,6 +10,7 @@ import type { Recording } from "../timing/recording.ts";
 import { traceText } from "../timing/trace.ts";
 import { failureLines } from "./exit.ts";
 import { note } from "./note.ts";
+import { checkTarget, endOfLinks, inputsOf } from "./output-target.ts";
 import { printableJson } from "./printable.ts";
 
 type Format = (recording: Recording) => string;
@@ -28,10 +28,11 @@ const FORMATS: readonly (readonly [ending: string, load: () => Promise<Format>])
     },
   ],
 ];
-const ADVICE = "Check the path given with --timings.";
 
 let recorder: Recorder | undefined;
 let wanted = false;
+/** Files that the command reads: no recording takes their place. */
+let inputs: readonly string[] = [];
 
 /** The recorder of this process, where its command has one. */
 export function currentRecorder(): Recorder | undefined {
@@ -54,6 +55,7 @@ export function addTimingsOption(command: Command): Command {
     )
     .hook("preAction", async (acting) => {
       recorder = new Recorder(acting.name());
+      inputs = inputsOf(acting);
       const path: string | undefined = acting.getOptionValue("timings");
       if (path === undefined) return;
       wanted = true;
@@ -78,11 +80,15 @@ export function parseTimingsPath(path: string): string {
  * Find out whether recordings can be written to a file, before there are any.
  *
  * @param path with an ending that `parseTimingsPath` takes
- * @param next what to do where they cannot
+ * @param by what the path was given with
  * @returns a function that writes one: the file is replaced as a whole or not at all
- * @throws SluiceError `io` or `no-space`, as the function does
+ * @throws SluiceError `bad-input` for a file that must not be lost; `io` or `no-space`, as the function does
  */
-export async function timingsWriter(path: string, next = ADVICE): Promise<(recording: Recording) => void> {
+export async function timingsWriter(
+  path: string,
+  by: "--timings" | "/timings" = "--timings",
+): Promise<(recording: Recording) => void> {
+  const next = by === "--timings" ? "Check the path given with --timings." : "Check the path.";
   const format = await formatOf(path)!();
   const attempt = <Result>(action: () => Result): Result => {
     try {
@@ -91,6 +97,7 @@ export async function timingsWriter(path: string, next = ADVICE): Promise<(recor
       throw ioError(error, "write", path, next);
     }
   };
+  attempt(() => checkTarget(path, inputs, by));
   const target = attempt(() => endOfLinks(path));
   const found = statSync(target, { throwIfNoEntry: false });
   if (found && !found.isFile())
@@ -117,11 +124,4 @@ function writeAtExit(write: (recording: Recording) => void, code: number): void 
     note(failureLines(error).join("\n"));
     process.exitCode = code || 1;
   }
-}
-
-/** Where a path leads to, though nothing may be there yet: a link stays, and what it leads to is written. */
-function endOfLinks(path: string): string {
-  if (statSync(path, { throwIfNoEntry: false })) return realpathSync(path);
-  const dangling = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink();
-  return dangling ? endOfLinks(resolve(realpathSync(dirname(path)), readlinkSync(path))) : path;
 }

@@ -1,4 +1,5 @@
 import { Model } from "../engine/model.ts";
+import type { Hyperparameters } from "../model/types.ts";
 import { recordCircumstances, recordModel } from "./describe-run.ts";
 import { type EngineFlags, engineOptions } from "./engine-options.ts";
 import { ensureUnpacked, type UnpackFlags } from "./ensure-unpacked.ts";
@@ -24,10 +25,7 @@ export async function withUnpacked<Result>(
   const { contextLength } = model;
   const running = { cache: model, memory: model.memory(), contextLength };
   recordModel(running);
-  const trained = model.manifest.model.contextLength;
-  if (contextLength > trained && trained > 0) {
-    note(`sluice: the model was trained for a context of ${trained} tokens; it may talk nonsense beyond`);
-  }
+  noteLongContext(contextLength, model.manifest.model);
   try {
     const result = await use(model);
     await recordCircumstances(running);
@@ -35,4 +33,13 @@ export async function withUnpacked<Result>(
   } finally {
     await model.close();
   }
+}
+
+/** Say where a context is longer than the model was made for. */
+export function noteLongContext(
+  tokens: number,
+  { contextLength: trained }: Pick<Hyperparameters, "contextLength">,
+): void {
+  if (tokens > trained && trained > 0)
+    note(`sluice: the model was trained for a context of ${trained} tokens; it may talk nonsense beyond`);
 }

@@ -1,22 +1,11 @@
-import {
-  closeSync,
-  constants,
-  lstatSync,
-  openSync,
-  readlinkSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { closeSync, constants, openSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { Socket } from "node:net";
-import { dirname, resolve } from "node:path";
 import type { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { throwIfAborted } from "../errors.ts";
 import { errorCode, ioError, isSystemError } from "../store/io-error.ts";
 import { interruptSignal } from "./interrupt.ts";
+import { endOfLinks } from "./output-target.ts";
 
 export type Write = (bytes: Uint8Array) => void | Promise<void>;
 type Produce = (write: Write) => Promise<void>;
@@ -42,13 +31,6 @@ export async function writeOutput(path: string, produce: Produce, option = "--ou
     const told = isSystemError(error) && errorCode(error) !== "EPIPE";
     throw told ? ioError(error, "write", path, `Check the path given with ${option}.`) : error;
   }
-}
-
-/** Where a path leads to, though nothing may be there yet. */
-function endOfLinks(path: string): string {
-  if (statSync(path, { throwIfNoEntry: false })) return realpathSync(path);
-  const dangling = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink();
-  return dangling ? endOfLinks(resolve(realpathSync(dirname(path)), readlinkSync(path))) : path;
 }
 
 async function writeFile(path: string, produce: Produce): Promise<void> {

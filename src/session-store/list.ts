@@ -4,8 +4,9 @@ import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { SluiceError } from "../errors.ts";
 import { errorCode, ioError } from "../store/io-error.ts";
+import { removeAbandoned } from "./abandoned.ts";
 import type { Head } from "./head.ts";
-import { ENDING, isAutomatic, nameOfFile, TEMPORARY } from "./names.ts";
+import { ENDING, isAutomatic, nameOfFile } from "./names.ts";
 import { SavedSession } from "./saved-session.ts";
 import { SessionWriter } from "./session-writer.ts";
 
@@ -28,20 +29,21 @@ const MOST_AUTOMATIC = 50;
 const MOST_BYTES = 2e9;
 /** A file of text alone is not worth shortening. */
 const WORTH_BYTES = 4 << 20;
-/** What a process that died while it saved left behind. */
-const ABANDONED_MS = 3600_000;
 
 export function sessionPath(folder: string, name: string): string {
   return join(folder, name + ENDING);
 }
 
 /**
- * All conversations in a folder, the last changed first; none where there is no such folder.
+ * All conversations in a folder, the last changed first; none where there is no such folder. What processes that died
+ * while they saved left behind is cleared away.
  *
  * @throws SluiceError `io` where the folder cannot be read
  */
 export async function listSessions(folder: string): Promise<SessionEntry[]> {
-  const names = (await readNames(folder)).map(nameOfFile).filter((name) => name !== undefined);
+  const files = await readNames(folder);
+  await removeAbandoned(folder, files);
+  const names = files.map(nameOfFile).filter((name) => name !== undefined);
   const entries: SessionEntry[] = [];
   // One after the other: there may be more than a process may open.
   for (const name of names) {
@@ -86,8 +88,7 @@ export async function removeSession({ path }: Pick<SessionEntry, "path">): Promi
 }
 
 /**
- * Keep automatic conversations within bounds: beyond 2 GB the oldest lose their KV cache, beyond 50 they go. What
- * processes that died left behind is cleared away too.
+ * Keep automatic conversations within bounds: beyond 2 GB the oldest lose their KV cache, beyond 50 they go.
  *
  * @param except name of one that is not to be touched
  * @returns what was done, by name
@@ -98,7 +99,6 @@ export async function pruneSessions(
   except: string,
   { most = MOST_AUTOMATIC, mostBytes = MOST_BYTES, worth = WORTH_BYTES } = {},
 ): Promise<{ readonly removed: string[]; readonly shortened: string[] }> {
-  await removeAbandoned(folder);
   const entries = (await listSessions(folder)).filter((entry) => entry.automatic);
   const removed: string[] = [];
   const shortened: string[] = [];
@@ -128,14 +128,6 @@ async function keepText(path: string): Promise<void> {
   }
   const { sluice: _, blocks: __, ...content } = saved.head;
   await writer.save(content, []);
-}
-
-async function removeAbandoned(folder: string): Promise<void> {
-  for (const name of (await readNames(folder)).filter((name) => TEMPORARY.test(name))) {
-    const path = join(folder, name);
-    const found = await stat(path).catch(() => undefined);
-    if (found && Date.now() - found.mtimeMs > ABANDONED_MS) await removeSession({ path });
-  }
 }
 
 async function describe(folder: string, name: string): Promise<SessionEntry | undefined> {

@@ -23,6 +23,8 @@ export class SavedSession {
    * wrong, and nothing is to be trusted.
    */
   readonly condition: "sound" | "older" | "damaged";
+  /** Whether the first bytes, which tell what the file is, are as they must be. */
+  readonly begins: boolean;
   readonly #file: FileHandle;
   /** Bytes of the records by their offsets. */
   readonly #sizes: ReadonlyMap<number, number>;
@@ -35,6 +37,7 @@ export class SavedSession {
     this.state = found.state;
     this.whole = found.whole;
     this.condition = found.condition;
+    this.begins = found.begins;
   }
 
   /**
@@ -92,30 +95,32 @@ export class SavedSession {
   }
 }
 
-interface Found extends Pick<SavedSession, "head" | "state" | "whole" | "condition"> {
+interface Found extends Pick<SavedSession, "head" | "state" | "whole" | "condition" | "begins"> {
   readonly records: readonly LogRecord[];
 }
 
 async function findLastSave(path: string, file: FileHandle): Promise<Found> {
   const format = await formatOf(file);
+  const begins = format === SESSION_FORMAT;
+  const { records, whole } = await scanRecords(file);
+  const stats = await file.stat({ bigint: true });
+  const state = { inode: stats.ino, bytes: Number(stats.size) };
+  const heads = records.filter(({ kind }) => kind === "HEAD").reverse();
+  // What begins as no session is one where it has a save that is sound.
+  for (const trusted of begins ? [true, false] : [true]) {
+    for (const [age, record] of heads.entries()) {
+      const head = await readHead(file, record, trusted);
+      const condition = trusted ? (age === 0 ? "sound" : "older") : "damaged";
+      if (head) return { head, state, whole: whole && begins, condition, begins, records };
+    }
+  }
   if (format === undefined) throw damaged(path, "it does not begin as a session does");
-  if (format !== SESSION_FORMAT)
+  if (!begins)
     throw new SluiceError(
       "bad-session",
       `${path} is of session format ${format}, this sluice reads ${SESSION_FORMAT}`,
       { next: "Use the version of sluice that wrote it, or delete it with `sluice sessions rm`." },
     );
-  const { records, whole } = await scanRecords(file);
-  const stats = await file.stat({ bigint: true });
-  const state = { inode: stats.ino, bytes: Number(stats.size) };
-  const heads = records.filter(({ kind }) => kind === "HEAD").reverse();
-  for (const trusted of [true, false]) {
-    for (const [age, record] of heads.entries()) {
-      const head = await readHead(file, record, trusted);
-      const condition = trusted ? (age === 0 ? "sound" : "older") : "damaged";
-      if (head) return { head, state, whole, condition, records };
-    }
-  }
   throw damaged(path, heads.length === 0 ? "it has no text" : "its text cannot be read");
 }
 

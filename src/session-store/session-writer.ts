@@ -1,14 +1,16 @@
-import { type FileHandle, mkdir, open, rename, rm, stat } from "node:fs/promises";
+import { type FileHandle, open, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { SluiceError } from "../errors.ts";
 import { syncFolder } from "../store/atomic.ts";
 import { errorCode, ioError } from "../store/io-error.ts";
+import { removeTemporaries } from "./abandoned.ts";
 import { encodeHead } from "./head.ts";
 import { LogWriter, PREAMBLE_BYTES, preamble, writeFully } from "./log.ts";
 import { nameOfFile } from "./names.ts";
 import { addBlock } from "./pieces.ts";
 import type { FileState, SavedSession } from "./saved-session.ts";
 import type { SavedBlock, SessionContent } from "./types.ts";
+import { whileLocked } from "./while-locked.ts";
 
 /** Bytes of outdated records that are always put up with; above, no more than there are others. */
 const TOLERATED_WASTE = 1 << 20;
@@ -33,7 +35,8 @@ interface Written {
  * full or not there last time, and the head. When outdated records have become more than half of the file, it is written
  * anew beside its place and moved there.
  *
- * Whenever the process dies, the file is as of the last save or the one before.
+ * Whenever the process dies, the file is as of the last save or the one before. Of two processes that save at the same
+ * moment, one waits for the other, and then finds that it is no longer the file that it knew.
  */
 export class SessionWriter {
   readonly path: string;
@@ -68,8 +71,10 @@ export class SessionWriter {
    */
   async save(content: SessionContent, blocks: readonly SavedBlock[]): Promise<void> {
     try {
-      const added = (await this.#isStillThere()) && (await this.#add(content, blocks));
-      if (!added) await this.#writeAnew(content, blocks);
+      await whileLocked(this.path, async () => {
+        const added = (await this.#isStillThere()) && (await this.#add(content, blocks));
+        if (!added) await this.#writeAnew(content, blocks);
+      });
     } catch (error) {
       throw ioError(
         error,
@@ -87,8 +92,8 @@ export class SessionWriter {
       throw error;
     });
     if (found === undefined) return false;
-    const { state, whole } = this.#written ?? {};
-    if (found.ino === state?.inode && (!whole || Number(found.size) === state.bytes)) return true;
+    const state = this.#written?.state;
+    if (found.ino === state?.inode && Number(found.size) === state.bytes) return true;
     throw new SluiceError(
       "locked",
       `the session ${nameOfFile(basename(this.path))} was written by another sluice in the meantime`,
@@ -106,9 +111,13 @@ export class SessionWriter {
     try {
       this.#written = await addRecords(file, { state, content, blocks, before });
     } catch (error) {
-      this.#written = { ...this.#written!, whole: false };
       // What is left behind does no harm, but takes room.
       await file.truncate(state.bytes).catch(() => {});
+      const bytes = await file.stat().then(
+        ({ size }) => size,
+        () => Number.NaN,
+      );
+      this.#written = { ...this.#written!, state: { ...state, bytes }, whole: false };
       throw error;
     } finally {
       await file.close();
@@ -117,8 +126,8 @@ export class SessionWriter {
   }
 
   async #writeAnew(content: SessionContent, blocks: readonly SavedBlock[]): Promise<void> {
+    await removeTemporaries(this.path);
     const temporary = `${this.path}.${process.pid}.tmp`;
-    await mkdir(dirname(this.path), { recursive: true, mode: 0o700 });
     try {
       const file = await open(temporary, "w", 0o600);
       let written: Written;

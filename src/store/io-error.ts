@@ -14,6 +14,9 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "no such file or folder",
   EISDIR: "it is a folder",
   EIO: "the disk reports an error",
+  ELOOP: "its symbolic links lead in a circle",
+  ENAMETOOLONG: "the name is too long",
+  EBUSY: "it is in use",
   EMFILE: "too many open files",
   ENFILE: "too many open files on this machine",
 };

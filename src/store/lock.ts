@@ -1,7 +1,7 @@
 /**
- * One unpacker per cache folder.
+ * One unpacker per cache folder, one writer per saved conversation.
  *
- * Whoever wants the lock lays a claim beside the folder, a file of a name that nobody uses twice, then looks at all
+ * Whoever wants the lock lays a claim beside the folder or file, a file of a name that nobody uses twice, then looks at all
  * claims. The lock is held by one who finds that every other claim is that of a dead process; otherwise the claim
  * is withdrawn. Of two that come at once, at least one sees the other, so never do both proceed; and because no
  * name is used twice, the claim of a dead process can be removed by anybody at any time without a race.
@@ -12,7 +12,6 @@ import { hostname } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { SluiceError, throwIfAborted } from "../errors.ts";
-import { ioError } from "./io-error.ts";
 
 /** Who holds a lock. */
 export interface LockHolder {
@@ -30,6 +29,8 @@ export interface LockOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called once for each holder that is waited for. */
   readonly onWait?: ((holder: LockHolder) => void) | undefined;
+  /** What the holder does with the folder or file, for errors. Default: unpacking. */
+  readonly doing?: string | undefined;
 }
 
 const POLL_MS = 100;
@@ -37,10 +38,10 @@ const POLL_MS = 100;
 const UNWRITTEN_MS = 5000;
 
 /**
- * Take the lock of a cache folder, waiting for a living holder.
+ * Take the lock of a cache folder or a file, waiting for a living holder.
  *
  * @returns a function that releases it
- * @throws SluiceError `locked` where a process on another machine holds it, `aborted`, `io`
+ * @throws SluiceError `locked` where a process on another machine holds it, `aborted`; the operating system's error
  */
 export async function acquireLock(folder: string, options: LockOptions = {}): Promise<() => void> {
   const path = claimPrefix(folder) + randomBytes(8).toString("hex");
@@ -55,7 +56,8 @@ export async function acquireLock(folder: string, options: LockOptions = {}): Pr
       if (!holder) return releaser(path);
       rmSync(path, { force: true });
     }
-    if (holder.host !== hostname() || holder.space !== processSpace()) throw lockedElsewhere(folder, holder);
+    if (holder.host !== hostname() || holder.space !== processSpace())
+      throw lockedElsewhere(folder, holder, options.doing);
     const identity = `${holder.pid} ${holder.since}`;
     // A claim that is only being tried is gone by the next look and not worth telling of.
     if (identity === seen && identity !== told) {
@@ -113,7 +115,7 @@ function layClaim(path: string): void {
     writeFileSync(path, JSON.stringify(claim), { flag: "wx" });
   } catch (error) {
     rmSync(path, { force: true });
-    throw ioError(error, "write to", dirname(path));
+    throw error;
   }
 }
 
@@ -173,10 +175,10 @@ function processSpace(): string {
   }
 }
 
-function lockedElsewhere(folder: string, { pid, host, since }: LockHolder): SluiceError {
+function lockedElsewhere(folder: string, { pid, host, since }: LockHolder, doing = "unpacking"): SluiceError {
   return new SluiceError(
     "locked",
-    `process ${pid} on ${host} has been unpacking ${folder} since ${since}; whether it still runs cannot be seen from here`,
+    `process ${pid} on ${host} has been ${doing} ${folder} since ${since}; whether it still runs cannot be seen from here`,
     { next: `Wait for it; if it is gone, delete the files ${claimPrefix(folder)}*` },
   );
 }

@@ -1,6 +1,7 @@
 import { SluiceError } from "../errors.ts";
 import { compileTemplate, type Template, TemplateRefusal } from "./jinja.ts";
 import { RenderBudget } from "./jinja-budget.ts";
+import { parseProblem, plainMessage } from "./jinja-errors.ts";
 import { fitMessages } from "./message-shapes.ts";
 import { contentText } from "./messages.ts";
 import type { ChatMessage } from "./types.ts";
@@ -59,7 +60,7 @@ export function createChatTemplate(source: string | undefined, { strict = false 
     try {
       template = compileTemplate(source);
     } catch (error) {
-      fail(`the chat template does not parse: ${(error as Error).message}`, error);
+      fail(`the chat template does not parse: ${parseProblem(source, error as Error)}`, error);
     }
   }
   return {
@@ -75,7 +76,7 @@ export function createChatTemplate(source: string | undefined, { strict = false 
         return text;
       } catch (error) {
         if (error instanceof TemplateRefusal) throw refusal(error);
-        fail(`the chat template fails: ${(error as Error).message}`, error);
+        fail(`the chat template fails: ${plainMessage(error)}`, error);
         return renderChatMl(options);
       }
     },

@@ -1,5 +1,5 @@
-import { existsSync, statSync } from "node:fs";
-import { basename, join } from "node:path";
+import { existsSync, mkdirSync, rmdirSync, statSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import { SluiceError } from "../errors.ts";
 import { fingerprint } from "../gguf/fingerprint.ts";
 import { openGguf } from "../gguf/open.ts";
@@ -33,6 +33,7 @@ export async function unpack(path: string, options: UnpackOptions): Promise<Unpa
     });
   const modified = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const gguf = openGguf(path);
+  let made: string | undefined;
   try {
     const origin: Origin = {
       format: CACHE_FORMAT,
@@ -49,6 +50,7 @@ export async function unpack(path: string, options: UnpackOptions): Promise<Unpa
     if (finished && (lockHolder(folder) || !hasLeftovers(folder))) return found(finished);
 
     const prepared = prepare(gguf, origin);
+    made = mkdirSync(root, { recursive: true });
     const release = await acquireLock(folder, {
       signal,
       onWait: (holder) => onProgress?.({ type: "waiting", holder }),
@@ -76,10 +78,21 @@ export async function unpack(path: string, options: UnpackOptions): Promise<Unpa
       release();
     }
   } catch (error) {
+    if (made !== undefined) removeEmpty(root, made);
     throw isSystemError(error) ? ioError(error, "unpack into", root) : error;
   } finally {
     gguf.close();
   }
+}
+
+/** Remove a folder that was made and stayed empty, and those above it, up to `last`. */
+function removeEmpty(folder: string, last: string): void {
+  try {
+    rmdirSync(folder);
+  } catch {
+    return;
+  }
+  if (resolve(folder) !== resolve(last)) removeEmpty(dirname(resolve(folder)), last);
 }
 
 function hasLeftovers(folder: string): boolean {

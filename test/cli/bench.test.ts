@@ -79,6 +79,18 @@ describe("the figures of bench", () => {
 });
 
 describe("bench", () => {
+  it.each([
+    ["-p", "1025"],
+    ["-n", "99999999999"],
+  ])("refuses more tokens than the context holds: %s %s", async (option, tokens) => {
+    const argv = ["bench", MODEL, "--dtype", "q8", "--cache-dir", root, option, tokens];
+    const { code, stdout, stderr } = await sluice(argv);
+    expect(stderr).toContain(
+      `sluice: ${option} ${tokens} is more than the model's context holds: 1024 tokens\n`,
+    );
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  });
+
   it("prints a row for each test, and each layer's times with --verbose", async () => {
     const lines = (await bench("-p", "8", "-n", "2", "--verbose")).split("\n");
     expect(lines.filter((line) => line.startsWith("| smollm3 1.8M q8 "))).toHaveLength(2);

@@ -97,6 +97,11 @@ describe("plan", () => {
     const again = await sluice(argv);
     expect(readdirSync(root).sort()).toEqual(["disk.json", entry.name].sort());
     expect(JSON.parse(again.stdout).dtypes[2].budgets[0]).toMatchObject({ budget: "stream" });
+    const long = await sluice(["plan", MODEL, "--cache-dir", root, "-c", "100000000"]);
+    expect(long.stderr).toBe(
+      "sluice: the model was trained for a context of 1024 tokens; it may talk nonsense beyond\n",
+    );
+    expect(again.stderr).toBe("");
     const cached = await sluice(["plan", join(root, entry.name), "--cache-dir", root]);
     expect(cached.stdout).toMatch(/^q8 \(recommended\) /m);
   });

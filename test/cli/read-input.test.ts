@@ -1,9 +1,9 @@
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { readFile } from "../../src/cli/read-input.ts";
+import { readFile, readText } from "../../src/cli/read-input.ts";
 import { environment, MAIN, MODEL } from "./spawn.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-input-"));
@@ -51,4 +51,40 @@ describe.runIf(process.platform === "linux")("what is no file", () => {
     clearTimeout(timer);
     expect(code).toBe(143);
   });
+});
+
+it("text is UTF-8, without its mark; what is no text is refused in words", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-text-"));
+  const path = join(folder, "text");
+  const read = (bytes: Buffer) => {
+    writeFileSync(path, bytes);
+    return readText(path);
+  };
+  try {
+    expect(await read(Buffer.from("\ufeff[1]\ufeff"))).toBe("[1]\ufeff");
+    await expect(read(Buffer.from("\ufeff[1]", "utf16le"))).rejects.toMatchObject({
+      code: "bad-input",
+      message: `${path} is in UTF-16`,
+      next: "Save it as UTF-8.",
+    });
+    await expect(read(Buffer.from("abc\0"))).rejects.toMatchObject({
+      code: "bad-input",
+      message: `${path} is no text: byte 4 is zero`,
+    });
+    rmSync(path);
+    symlinkSync("text", path);
+    await expect(readText(path)).rejects.toMatchObject({
+      code: "io",
+      message: `cannot read ${path}: its symbolic links lead in a circle`,
+    });
+    rmSync(path);
+    writeFileSync(path, "");
+    truncateSync(path, 110_000_000);
+    await expect(readText(path, "Give another.")).rejects.toMatchObject({
+      message: `${path} is longer than 64.0 MB`,
+      next: "Give another.",
+    });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

@@ -1,8 +1,18 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { MODEL, sluice } from "./spawn.ts";
+import { environment, MAIN, MODEL, sluice } from "./spawn.ts";
 import { HAS_TERMINAL, onTerminal, type Step } from "./terminal.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-sessions-"));
@@ -201,6 +211,66 @@ describe.runIf(HAS_TERMINAL)("on a terminal", () => {
     expect(readdirSync(sessions)).toEqual(["ada.session"]);
     expect(terminal(["sessions", "rm", "ada"], [["[y/N]", "y\r"]])).toContain("deleted ada");
     expect(readdirSync(sessions)).toEqual([]);
+  });
+});
+
+describe.runIf(process.platform === "linux")("a disk without room", () => {
+  /** A chat whose files may have so many kilobytes. */
+  const limited = (kilobytes: number, lines: readonly string[]) =>
+    spawnSync(
+      "bash",
+      [
+        "-c",
+        `trap '' XFSZ; ulimit -f ${kilobytes}; exec "$0" "$@"`,
+        process.execPath,
+        MAIN,
+        "chat",
+        "--temp",
+        "0",
+      ],
+      { env: environment(env), input: lines.map((line) => `${line}\n`).join(""), encoding: "utf8" },
+    );
+
+  it("for the KV cache takes the text, which is told once, and when leaving", async () => {
+    const { stdout, stderr } = limited(8, ["My name is Ada.", "/save ada", "What is 7 plus 5?", "Hello!"]);
+    expect(stdout).toContain("12");
+    expect(stderr.match(/Its text is saved without the KV cache/g)).toHaveLength(1);
+    expect(stderr).toMatch(
+      /^sluice: cannot save the conversation in \S+ada\.session: the file would be larger/,
+    );
+    expect(stderr).toMatch(
+      /\nsluice: this conversation is saved without its KV cache, .*: the file would be larger than allowed\n$/,
+    );
+    const { messages } = JSON.parse((await command("export", "ada", "--format", "json")).stdout);
+    expect(messages).toHaveLength(6);
+    const resumed = await chat(["What is my name?"], "--resume", "ada");
+    expect(resumed.stdout).toBe("Your name is Ada.\n");
+    expect(resumed.stderr).toContain("its KV cache was given up to save room");
+    expect((await chat([], "--resume", "ada")).stderr).toContain("Nothing of it has to be computed again");
+  });
+
+  it.runIf(HAS_TERMINAL)("for anything has the text kept elsewhere, and says so when leaving", async () => {
+    mkdirSync(dirname(sessions), { recursive: true });
+    writeFileSync(sessions, "in the way");
+    const temporary = mkdtempSync(join(folder, "tmp-"));
+    const steps: Step[] = [
+      ["> ", "My name is Ada.\r"],
+      ["tried again", ""],
+      ["> ", "What is 7 plus 5?\r"],
+      ["12", ""],
+      ["> ", "\x04"],
+    ];
+    const variables = { ...env, TMPDIR: temporary };
+    const { output } = onTerminal(["chat", "--temp", "0"], steps, { variables });
+    expect(output.match(/is tried again after the next answer/g)).toHaveLength(1);
+    const path = /this conversation is not saved: [^;]+; its text is in (\S+\.session): move that/.exec(
+      output,
+    )?.[1];
+    expect(path).toMatch(temporary);
+    rmSync(sessions);
+    mkdirSync(sessions);
+    renameSync(path!, join(sessions, "ada.session"));
+    expect((await chat(["What is my name?"], "--resume", "ada")).stdout).toBe("Your name is Ada.\n");
   });
 });
 

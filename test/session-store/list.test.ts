@@ -1,4 +1,4 @@
-import { existsSync, utimesSync, writeFileSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -9,6 +9,7 @@ import {
   removeSession,
   sessionPath,
 } from "../../src/session-store/list.ts";
+import { acquireLock, lockHolder } from "../../src/store/lock.ts";
 import { readAll, saveTurns, sessionFolder } from "./fixture.ts";
 
 const root = sessionFolder();
@@ -76,12 +77,29 @@ test("keeps automatic ones within bounds, and no others", async () => {
   expect(shortened.blocks).toEqual([]);
 });
 
-test("clears away what was left half written", async () => {
-  const folder = await folderOf({ named: 1 });
-  const paths = ["old.session.12.tmp", "new.session.12.tmp", "mine.tmp"].map((name) => join(folder, name));
-  for (const path of paths) writeFileSync(path, "");
-  utimesSync(paths[0], 1, 1);
-  utimesSync(paths[2], 1, 1);
-  await pruneSessions(folder, "named");
-  expect(paths.map((path) => existsSync(path))).toEqual([false, true, true]);
+test("clears away what was left half written, but not what is being written", async () => {
+  const folder = await folderOf({ named: 1, busy: 1 });
+  const release = await acquireLock(sessionPath(folder, "busy"));
+  for (const name of ["named.session.12.tmp", "busy.session.13.tmp", "gone.session.14.tmp", "mine.tmp"])
+    writeFileSync(join(folder, name), "");
+  const dead = { ...lockHolder(sessionPath(folder, "busy")), pid: 2 ** 22 + 1 };
+  writeFileSync(join(folder, "dead.session.lock-0123456789abcdef"), JSON.stringify(dead));
+  const left = async () => {
+    await listSessions(folder);
+    return readdirSync(folder)
+      .filter((name) => !name.includes(".lock-"))
+      .sort();
+  };
+  expect(await left()).toEqual(["busy.session", "busy.session.13.tmp", "mine.tmp", "named.session"]);
+  release();
+  expect(await left()).toEqual(["busy.session", "mine.tmp", "named.session"]);
+  expect(readdirSync(folder)).toHaveLength(3);
+});
+
+test("a save clears away what an earlier one of the conversation left", async () => {
+  const folder = await folderOf({});
+  for (const name of ["a.session.12.tmp", "a.session.x.session.12.tmp"])
+    writeFileSync(join(folder, name), "");
+  await saveTurns(sessionPath(folder, "a"), 1);
+  expect(readdirSync(folder).sort()).toEqual(["a.session", "a.session.x.session.12.tmp"]);
 });

@@ -4,9 +4,10 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { LogWriter, PREAMBLE_BYTES, preamble, writeFully } from "../../src/session-store/log.ts";
 import { SavedSession } from "../../src/session-store/saved-session.ts";
+import { SessionWriter } from "../../src/session-store/session-writer.ts";
 import { encodeMessage } from "../../src/store/manifest.ts";
 import { conversation } from "./conversation.mjs";
-import { readAll, saveTurns, sessionFolder } from "./fixture.ts";
+import { expectTurns, readAll, saveTurns, sessionFolder } from "./fixture.ts";
 
 const folder = sessionFolder();
 let files = 0;
@@ -61,6 +62,22 @@ describe("a damaged file", () => {
       expect(saved.whole).toBe(false);
       expect(saved.head.messages).toEqual(conversation(3).content.messages);
     });
+  });
+
+  test("is read and mended where any of its first bytes is damaged", async () => {
+    for (let at = 0; at < 16; at++) {
+      const path = await changed((bytes) => flipped(bytes, at));
+      await opened(path, (saved) => {
+        expect(saved).toMatchObject({ condition: "sound", begins: false, whole: false });
+      });
+      await expectTurns(path, 3, `byte ${at}`);
+      const writer = new SessionWriter(path);
+      await opened(path, (saved) => writer.adopt(saved, []));
+      const { content, blocks } = conversation(4);
+      await writer.save(content, blocks);
+      await opened(path, (saved) => expect(saved).toMatchObject({ begins: true, whole: true }));
+      await expectTurns(path, 4, `byte ${at}`);
+    }
   });
 
   test("is as of the save before where the last one is damaged", async () => {

@@ -1,5 +1,5 @@
 import { chmodSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { SavedSession } from "../../src/session-store/saved-session.ts";
 import { SessionWriter } from "../../src/session-store/session-writer.ts";
@@ -115,6 +115,45 @@ describe("a file that is not as it was left", () => {
     });
     await expect(new SessionWriter(path).save(content, blocks)).rejects.toMatchObject({ code: "locked" });
     await expectTurns(path, 2);
+  });
+
+  test.each([
+    ["adding to it", 0],
+    ["writing it anew", 1],
+    ["making it", 2],
+  ])("two that save at the same moment do not damage it: %s", async (_, way) => {
+    const path = fresh();
+    if (way < 2) await saveTurns(path, 2);
+    if (way === 1) truncateSync(path, statSync(path).size - 1);
+    const writers = [new SessionWriter(path), new SessionWriter(path)];
+    for (const writer of way < 2 ? writers : []) {
+      const saved = await SavedSession.open(path);
+      const stamps = conversation(way === 0 ? 2 : 1).blocks.map(({ stamp }) => stamp);
+      writer.adopt(saved, stamps);
+      await saved.close();
+    }
+    const { content, blocks } = conversation(3);
+    const done = await Promise.allSettled(writers.map((writer) => writer.save(content, blocks)));
+    expect(done.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    expect(done.find(({ status }) => status === "rejected")).toMatchObject({ reason: { code: "locked" } });
+    await expectTurns(path, 3);
+    expect((await readAll(path)).whole).toBe(true);
+    expect(readdirSync(folder).filter((name) => name.startsWith(`${basename(path)}.`))).toEqual([]);
+  });
+
+  test("is not replaced by one whose last save failed, where another process has saved since", async () => {
+    const path = fresh();
+    const first = await saveTurns(path, 1);
+    const broken = [{ stamp: 1, bytes: undefined as unknown as Uint8Array }];
+    await expect(first.save(conversation(2).content, broken)).rejects.toThrow();
+    const second = new SessionWriter(path);
+    const saved = await SavedSession.open(path);
+    second.adopt(saved, []);
+    await saved.close();
+    const { content, blocks } = conversation(3);
+    await second.save(content, blocks);
+    await expect(first.save(conversation(2).content, [])).rejects.toMatchObject({ code: "locked" });
+    await expectTurns(path, 3);
   });
 
   test("is made again where it was deleted", async () => {

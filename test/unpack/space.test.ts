@@ -33,13 +33,16 @@ test("needed are whole pages, of compressed files at least the least that they c
 test.runIf(process.platform === "linux")("a disk that becomes full leaves only complete files", async () => {
   const root = temporaryFolder();
   const path = makeFile({ type: "f16", width: 256, feedForward: 768, layers: 2 });
-  const limited = (kilobytes: number) => {
+  const limited = (kilobytes: number, target = root) => {
     const command = `trap '' XFSZ; ulimit -f ${kilobytes}; exec "$0" "$@"`;
-    const argv = ["-c", command, process.execPath, CHILD, path, root];
+    const argv = ["-c", command, process.execPath, CHILD, path, target];
     return spawnSync("bash", argv, { encoding: "utf8" }).stdout.replace("start\n", "");
   };
   // Not even the embedding fits; then it does, but no layer.
   expect(JSON.parse(limited(200))).toMatchObject({ code: "no-space" });
+  expect(readdirSync(root)).toEqual([]);
+  // Nor are folders left that were made for it; one that was there stays.
+  expect(JSON.parse(limited(200, join(root, "new", "deeper")))).toMatchObject({ code: "no-space" });
   expect(readdirSync(root)).toEqual([]);
   const error = JSON.parse(limited(1000));
   expect(error).toMatchObject({ code: "no-space", next: expect.stringContaining("continues") });

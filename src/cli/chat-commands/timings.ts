@@ -14,7 +14,7 @@ export const timings: ChatCommand = {
       throw new SluiceError("bad-input", "/timings needs a file", { next: `Its name ends in ${endings}.` });
     if (!isTimingsPath(argument))
       throw new SluiceError("bad-input", `the name of the file must end in ${endings}, not as ${argument}`);
-    const write = await timingsWriter(argument, "Check the path.");
+    const write = await timingsWriter(argument, "/timings");
     write(currentRecorder()!.recording());
     tell(`Written to ${printableLine(argument)}.`);
   },
