@@ -1,5 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { SluiceError } from "../errors.ts";
+import { holdsSplitModel } from "../gguf/split-names.ts";
 import { type CacheEntry, listCaches } from "../store/list.ts";
 import { fileFingerprint } from "./ensure-unpacked.ts";
 
@@ -18,7 +19,7 @@ export function findNamed(root: string, names: readonly string[]): CacheEntry[] 
 function findOne(root: string, entries: readonly CacheEntry[], name: string): CacheEntry[] {
   const exact = entries.filter((entry) => entry.name === name);
   if (exact.length > 0) return exact;
-  const isFile = existsSync(name) && statSync(name).isFile();
+  const isFile = existsSync(name) && (statSync(name).isFile() || holdsSplitModel(name));
   const mark = isFile ? `-${fileFingerprint(name).slice(0, 12)}-` : undefined;
   const found = entries.filter((entry) => (mark ? entry.name.includes(mark) : entry.name.startsWith(name)));
   if (found.length === 1 || (found.length > 0 && mark)) return found;

@@ -1,8 +1,7 @@
-import { statSync } from "node:fs";
 import { openGguf } from "../gguf/open.ts";
 import { planModel } from "../model/plan-model.ts";
 import type { ModelPlan } from "../model/types.ts";
-import { openCache } from "../store/cache.ts";
+import { isCacheFolder, openCache } from "../store/cache.ts";
 import { buildTokenizerData } from "../text/build-tokenizer-data.ts";
 import { encodeTokenizerData } from "../text/tokenizer-data.ts";
 
@@ -14,11 +13,11 @@ export interface Subject {
 }
 
 /**
- * @param path a GGUF file, or the folder of a finished cache
+ * @param path a GGUF file, a folder with the parts of one, or the folder of a finished cache
  * @throws SluiceError `bad-model`, `unsupported`, `bad-cache`, `io`
  */
 export function openSubject(path: string): Subject {
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return fromCache(path);
+  if (isCacheFolder(path)) return fromCache(path);
   const gguf = openGguf(path);
   try {
     const tokenizerBytes = encodeTokenizerData(buildTokenizerData(gguf)).length;

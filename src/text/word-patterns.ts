@@ -56,11 +56,7 @@ const PATHS = `${SYMBOLS}[\\r\\n\\/]*`;
 export const TEKKEN = any(casedWords("\\p{L}", ""), DIGIT, PATHS, LINES, SPACES);
 export const GPT4O = any(casedWords("\\p{L}", `(?:${CONTRACTION})?`), THREE_DIGITS, PATHS, LINES, SPACES);
 
-/** As llama.cpp reads GPT-4o's original: its capitals and small letters are letters, with marks. */
-export function uncasedGpt4o(digits: string): string {
-  return any(`${MARKED_WORD}(?:${CONTRACTION})?`, digits, PATHS, LINES, SPACES);
-}
-
+export const YOUTU_WORDS = any(`${MARKED_WORD}(?:${CONTRACTION})?`, DIGIT, PATHS, LINES, SPACES);
 export const YOUTU_SCRIPTS = any(
   "[\\uac00-\\ud7a3\\u3131-\\u318e]+",
   "[\\uff01\\u2026\\u201c\\u201d\\u2018\\u2019\\u2014\\uff1a\\uff1b\\uff0c\\u3001-\\u303f\\ufe30-\\ufe4f]+",
@@ -94,7 +90,8 @@ const CASED = [
   "\\u{118a0}-\\u{118df}\\u{1e900}-\\u{1e943}",
 ].join("");
 export const DEEPSEEK_LETTERS = `[${S}]?[${CASED}]+`;
-export const DEEPSEEK_PUNCTUATION = `[${S}]?[${ASCII_PUNCTUATION}\\uff01-\\uff0f\\uff1a-\\uff5e\\u2018-\\u201f\\u3001\\u3002]+`;
+/** The ranges `:-~` and `：-～` hold letters too, so that these part from other letters. */
+export const DEEPSEEK_PUNCTUATION = `[${S}]?[!-\\/:-\\~\\uff01-\\uff0f\\uff1a-\\uff5e\\u2018-\\u201f\\u3001\\u3002]+`;
 /** White space at the end of a piece; looking back keeps the search linear. */
 export const TRAILING_SPACES = `(?<![${S}])[${S}]+$`;
 export const SPACED_LETTERS = `[${S}]?\\p{L}+`;
@@ -156,10 +153,7 @@ export const KIMI = any(
   SPACES,
 );
 
-/** Scripts of AFMoE that do without spaces: Han, kana, Thai, Lao, Khmer, Burmese, Hangul. */
+/** Scripts of AFMoE that do without spaces; llama.cpp has U+8C48 where U+F900 was meant. */
 export const AFMOE_SCRIPTS =
-  "[\\u4e00-\\u9fff\\u3400-\\u4dbf\\uf900-\\ufaff\\u3040-\\u309f\\u30a0-\\u30ff\\uff65-\\uff9f\\u2f00-\\u2fdf" +
+  "[\\u4e00-\\u9fff\\u3400-\\u4dbf\\u8c48-\\ufaff\\u3040-\\u309f\\u30a0-\\u30ff\\uff65-\\uff9f\\u2f00-\\u2fdf" +
   "\\u0e40-\\u0e7f\\u0e80-\\u0eff\\u1780-\\u17ff\\u1000-\\u109f\\uaa60-\\uaa7f\\ua9e0-\\ua9ff\\uac00-\\ud7af\\u1100-\\u11ff]+";
-
-/** A run of ASCII digits that no letter follows (Tiny Aya); looking back keeps the search linear. */
-export const BOUNDED_DIGITS = "(?<![0-9])[0-9]+(?![0-9A-Za-z_])";

@@ -19,35 +19,28 @@ export function matches(pattern: string): Splitter {
   };
 }
 
+const DIGITS = /\p{N}+/gu;
+
 /**
- * Runs of digits are cut into groups of three from their right end, so that the first may have one or two.
- * An expression for that looks ahead to the end of the run from each digit, which takes quadratic time.
- *
- * @param runs an expression of one run
- * @param options.joined what lies before a run stays with its first group
+ * Runs of digits are cut into groups of three from their right end, so that the first may have one or two; what lies
+ * before a run stays with it. An expression for that looks ahead to the end of the run from each digit, which takes
+ * quadratic time.
  */
-export function thousands(runs: string, options: { readonly joined: boolean }): Splitter {
-  const expression = new RegExp(runs, "gv");
-  return function* (text) {
-    let from = 0;
-    for (const { 0: run, index } of text.matchAll(expression)) {
-      if (!options.joined && index > from) {
-        yield text.slice(from, index);
-        from = index;
-      }
-      // A digit outside of the basic plane has two code units.
-      const digits = Array.from(run);
-      let to = index;
-      for (let at = 0; at < digits.length; at++) {
-        to += digits[at].length;
-        if ((digits.length - at - 1) % 3 !== 0) continue;
-        yield text.slice(from, to);
-        from = to;
-      }
+export const thousands: Splitter = function* (text) {
+  let from = 0;
+  for (const { 0: run, index } of text.matchAll(DIGITS)) {
+    // A digit outside of the basic plane has two code units.
+    const digits = Array.from(run);
+    let to = index;
+    for (let at = 0; at < digits.length; at++) {
+      to += digits[at].length;
+      if ((digits.length - at - 1) % 3 !== 0) continue;
+      yield text.slice(from, to);
+      from = to;
     }
-    if (from < text.length) yield text.slice(from);
-  };
-}
+  }
+  if (from < text.length) yield text.slice(from);
+};
 
 /** The words of a text: each step cuts the pieces of the one before it and sees nothing beyond a piece's ends. */
 export function* splitWords(text: string, steps: readonly Splitter[], step = 0): Generator<string> {

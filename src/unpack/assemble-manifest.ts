@@ -1,5 +1,5 @@
-import { basename } from "node:path";
 import { crc32 } from "node:zlib";
+import { modelFileName } from "../gguf/split-names.ts";
 import type { ModelPlan } from "../model/types.ts";
 import { encodeMessage } from "../store/manifest.ts";
 import { TOKENIZER } from "../store/names.ts";
@@ -28,7 +28,7 @@ export function assembleManifest(
   return {
     format: origin.format,
     sluice: version(),
-    source: { name: basename(path), bytes: origin.bytes, fingerprint: origin.fingerprint },
+    source: { name: modelFileName(path), bytes: origin.bytes, fingerprint: origin.fingerprint },
     model: plan.model,
     dtype: origin.dtype,
     compression: origin.compression,

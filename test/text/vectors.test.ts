@@ -30,7 +30,17 @@ function checkExtended(tokenizer: Tokenizer, name: string): void {
 }
 
 describe.runIf(existsSync(VECTORS))("ids of llama.cpp", () => {
-  test.each(["llama-bpe", "gpt-2", "qwen2", "llama-spm", "phi-3", "deepseek-coder", "deepseek-llm", "falcon", "starcoder"])("%s", (name) => {
+  test.each([
+    "llama-bpe",
+    "gpt-2",
+    "qwen2",
+    "llama-spm",
+    "phi-3",
+    "deepseek-coder",
+    "deepseek-llm",
+    "falcon",
+    "starcoder",
+  ])("%s", (name) => {
     const path = `${VECTORS}/tokenizer/ggml-vocab-${name}.gguf`;
     const tokenizer = open(path);
     const texts = readFileSync(`${path}.inp`, "utf8").split("\n__ggml_vocab_test__\n");
@@ -69,7 +79,6 @@ describe.runIf(existsSync(VECTORS))("ids of llama.cpp", () => {
       expect(tokenizer.encode(Buffer.from(text_hex, "hex"))).toEqual(llama_bpe_ignore_merges);
     }
   });
-
 });
 
 const TINY = "../shared/models";
