@@ -15,6 +15,15 @@ const MAX_ITEMS = 1 << 22;
 const MAX_TEXT_BYTES = 1 << 28;
 const NO_MERGES: Merges = new MergesBuilder(0).finish();
 
+/** What is behind the names of tokenizers that llama.cpp runs and sluice does not. */
+const OTHER_TOKENIZERS: Readonly<Record<string, string>> = {
+  bert: "WordPiece, of BERT and other encoders",
+  t5: "SentencePiece unigrams, of T5 and other encoders",
+  gemma4: "BPE without a byte-level alphabet, of Gemma 4",
+  rwkv: "the trie of RWKV",
+  plamo2: "the table of PLaMo 2",
+};
+
 /**
  * Read the tokenizer and the chat templates of a GGUF file (metadata `tokenizer.*`).
  *
@@ -28,8 +37,8 @@ export function buildTokenizerData(gguf: Gguf): TokenizerData {
       "unsupported",
       model === undefined
         ? `${gguf.path} has no tokenizer (no tokenizer.ggml.model)`
-        : `tokenizer "${model}" is not supported`,
-      { next: "Supported are byte-level BPE (gpt2) and SentencePiece (llama)." },
+        : `tokenizer "${model}"${kindOf(model)} is not supported`,
+      { next: "Supported are byte-level BPE (gpt2) and SentencePiece (llama); another model is needed." },
     );
   }
   const bpe = model === "gpt2";
@@ -67,6 +76,11 @@ export function buildTokenizerData(gguf: Gguf): TokenizerData {
     swallowSpace: swallowers(gguf, types, find),
     chatTemplates: chatTemplates(gguf),
   };
+}
+
+function kindOf(model: string): string {
+  if (model === "none" || model === "no_vocab") return " (no vocabulary at all)";
+  return Object.hasOwn(OTHER_TOKENIZERS, model) ? ` (${OTHER_TOKENIZERS[model]})` : "";
 }
 
 type Tables = Pick<TokenizerData, "texts" | "index" | "byteSymbols" | "merges" | "ranks">;

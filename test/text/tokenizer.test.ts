@@ -145,8 +145,20 @@ describe("what is refused", () => {
   };
 
   test("unknown tokenizers, by name", () => {
-    expect(build({ "tokenizer.ggml.model": "bert" })).toThrow(/"bert" is not supported/);
-    expect(build({ "tokenizer.ggml.pre": "deepseek-llm" })).toThrow(/"deepseek-llm" is not supported/);
+    for (const [model, kind] of [
+      ["bert", "WordPiece"],
+      ["t5", "SentencePiece unigrams"],
+      ["rwkv", "the trie of RWKV"],
+      ["plamo2", "the table of PLaMo 2"],
+      ["gemma4", "BPE without a byte-level alphabet"],
+      ["none", "no vocabulary"],
+    ]) {
+      expect(build({ "tokenizer.ggml.model": model })).toThrow(`tokenizer "${model}" (${kind}`);
+    }
+    expect(build({ "tokenizer.ggml.model": "toString" })).toThrow('tokenizer "toString" is not supported');
+    for (const name of ["superbpe", "tiny_aya", "toString", "new-model"]) {
+      expect(build({ "tokenizer.ggml.pre": name })).toThrow(`pre-tokenizer "${name}" is not supported`);
+    }
     expect(without("tokenizer.ggml.pre")).toThrow(/no tokenizer\.ggml\.pre/);
     expect(without("tokenizer.ggml.model")).toThrow(/no tokenizer/);
   });
