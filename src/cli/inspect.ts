@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { SluiceError } from "../errors.ts";
 import { formatBytes } from "../format-bytes.ts";
 import { openGguf } from "../gguf/open.ts";
+import { partOf } from "../gguf/split.ts";
 import type { Gguf } from "../gguf/types.ts";
 import { planModel } from "../model/plan-model.ts";
 import { buildTokenizerData } from "../text/build-tokenizer-data.ts";
@@ -17,7 +18,7 @@ const VALUE_WIDTH = 100;
 export function inspectCommand(): Command {
   const command = new Command("inspect")
     .description("Show what is in a GGUF file: header, metadata, tensors, and whether sluice can run it.")
-    .argument("[model]", "GGUF file")
+    .argument("[model]", "GGUF file; of a split model any part, or the folder of its parts")
     .option("-m, --model <file>", "GGUF file, as an option")
     .option("--json", "as one JSON object")
     .action((argument: string | undefined, flags: { model?: string; json?: boolean }) => {
@@ -45,7 +46,8 @@ export function whyNotRunnable(gguf: Gguf): string | undefined {
 
 /** Everything about a file as one JSON object; arrays of more than 64 items are shown by their first 8. */
 export function inspectJson(gguf: Gguf): string {
-  const { path, fileBytes, version, alignment, headerBytes } = gguf;
+  const { path, fileBytes, version, alignment, headerBytes, parts, tensors } = gguf;
+  const split = parts.length > 1;
   const reason = whyNotRunnable(gguf);
   return printableJson({
     path,
@@ -53,20 +55,27 @@ export function inspectJson(gguf: Gguf): string {
     version,
     alignment,
     headerBytes,
+    ...(split && { parts: parts.map(({ path, bytes, headerBytes }) => ({ path, bytes, headerBytes })) }),
     runnable: reason === undefined,
     ...(reason !== undefined && { reason }),
     metadata: Object.fromEntries([...gguf.metadata].map(([key, entry]) => [key, showValue(gguf, entry)])),
-    tensors: [...gguf.tensors.values()],
+    tensors: [...tensors.values()].map((tensor) => {
+      if (!split) return tensor;
+      const part = partOf(parts, tensor.offset);
+      return { ...tensor, part: part + 1, offset: tensor.offset - parts[part].start };
+    }),
     types: typeTotals(gguf),
   });
 }
 
 /** The same for people, in plain text. */
 export function inspectText(gguf: Gguf): string {
-  const { path, fileBytes, version, alignment, headerBytes, metadata, tensors } = gguf;
+  const { path, fileBytes, version, alignment, headerBytes, metadata, tensors, parts } = gguf;
+  const split = parts.length > 1;
   const reason = whyNotRunnable(gguf);
   return [
     `${printableLine(path)}: GGUF version ${version}, ${fileBytes} bytes (${formatBytes(fileBytes)})`,
+    ...(split ? partLines(gguf) : []),
     `header ${formatBytes(headerBytes)}, alignment ${alignment}`,
     reason === undefined ? "sluice can run it" : `sluice cannot run it: ${printableLine(reason)}`,
     "",
@@ -75,14 +84,18 @@ export function inspectText(gguf: Gguf): string {
     "",
     `Tensors: ${tensors.size}`,
     ...formatTable([
-      ["  name", "type", "shape", "offset", "bytes"],
-      ...[...tensors.values()].map(({ name, type, shape, offset, bytes }) => [
-        `  ${printableLine(name)}`,
-        type,
-        shape.join(" x "),
-        `${offset}`,
-        `${bytes}`,
-      ]),
+      ["  name", "type", "shape", ...(split ? ["part"] : []), "offset", "bytes"],
+      ...[...tensors.values()].map(({ name, type, shape, offset, bytes }) => {
+        const part = partOf(parts, offset);
+        return [
+          `  ${printableLine(name)}`,
+          type,
+          shape.join(" x "),
+          ...(split ? [`${part + 1}`] : []),
+          `${offset - parts[part].start}`,
+          `${bytes}`,
+        ];
+      }),
     ]),
     "",
     "Types",
@@ -96,6 +109,15 @@ export function inspectText(gguf: Gguf): string {
       ]),
     ]),
   ].join("\n");
+}
+
+function partLines({ parts }: Gguf): string[] {
+  return [
+    `split into ${parts.length} parts`,
+    ...formatTable(
+      parts.map(({ path, bytes }, index) => [`  ${index + 1}`, printableLine(path), formatBytes(bytes)]),
+    ),
+  ];
 }
 
 function valueText(shown: ShownValue): string {

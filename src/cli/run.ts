@@ -45,7 +45,7 @@ type RunFlags = PromptFlags &
 /** Model and prompt: what is to be answered, and by whom. */
 export function addPromptOptions(command: Command): Command {
   return command
-    .argument("[model]", "GGUF file, or the folder of an unpacked model")
+    .argument("[model]", "GGUF file (any part of a split one), or the folder of an unpacked model")
     .option("-m, --model <file>", "GGUF file, as an option")
     .option(
       "-p, --prompt <text>",

@@ -26,7 +26,7 @@ type Flags = UnpackFlags & { model?: string; force?: boolean; temp?: boolean; js
 export function unpackCommand(): Command {
   const command = new Command("unpack")
     .description("Unpack a model into the cache, once: one file per layer, laid out for streaming.")
-    .argument("[model]", "GGUF file")
+    .argument("[model]", "GGUF file; of a split model any part, or the folder of its parts")
     .option("-m, --model <file>", "GGUF file, as an option")
     .option("--force", "unpack again, though it is there already")
     .option("--temp", "the same as --temp-cache")

@@ -175,16 +175,19 @@ function joinParts(files: readonly Gguf[], header: PartHeader): Gguf {
     tensors,
     parts,
     read: (offset, target) => {
-      const index = Math.max(
-        0,
-        parts.findLastIndex((part) => part.start <= offset),
-      );
+      const index = partOf(parts, offset);
       files[index].read(offset - parts[index].start, target);
     },
     close: () => {
       for (const file of files) file.close();
     },
   };
+}
+
+/** Index of the part in which a position among the bytes of all parts lies. */
+export function partOf(parts: readonly GgufPart[], offset: number): number {
+  const next = parts.findIndex((part) => part.start > offset);
+  return (next < 0 ? parts.length : next) - 1;
 }
 
 function digits(value: number): string {
