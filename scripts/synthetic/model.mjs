@@ -7,7 +7,7 @@ import { weights } from "./weights.mjs";
 
 /**
  * @typedef {object} Shape
- * @property {string} arch `llama` or `smollm3`
+ * @property {string} arch `llama`, `smollm3`, `qwen2`, `qwen3`, `mistral3` or `internlm2`
  * @property {string} type tensor type of the matrices
  * @property {Readonly<Record<string, string>>} [types] types of those that differ, by name (`attn_q`, …)
  * @property {number} layers
@@ -91,7 +91,18 @@ export function makeModel(path, shape, onTensor) {
  *
  * @param {Shape} shape
  */
-function* listTensors({ type, types = {}, layers, width, feedForward, heads, kvHeads, vocabulary, untied }) {
+function* listTensors({
+  arch,
+  type,
+  types = {},
+  layers,
+  width,
+  feedForward,
+  heads,
+  kvHeads,
+  vocabulary,
+  untied,
+}) {
   const kvWidth = (width / heads) * kvHeads;
   const matrix = (
     /** @type {string} */ name,
@@ -105,21 +116,31 @@ function* listTensors({ type, types = {}, layers, width, feedForward, heads, kvH
     mean: 0,
     deviation: gain / Math.sqrt(columns),
   });
-  const norm = (/** @type {string} */ name, mean = 1) => ({
+  const norm = (/** @type {string} */ name, mean = 1, size = width) => ({
     name: `${name}.weight`,
     type: "f32",
-    shape: [width],
+    shape: [size],
     mean,
     deviation: mean / 10,
   });
+  /** What an architecture adds to q, k and v. */
+  const extras = (/** @type {string} */ name, /** @type {number} */ rows) => [
+    ...(arch === "qwen2"
+      ? [{ name: `${name}.bias`, type: "f32", shape: [rows], mean: 0, deviation: 0.5 }]
+      : []),
+    ...(arch === "qwen3" && !name.endsWith("attn_v") ? [norm(`${name}_norm`, 1, width / heads)] : []),
+  ];
   const intoStream = 2 / Math.sqrt(2 * layers) / INNER;
   yield matrix("token_embd", width, vocabulary, EMBEDDING);
   for (let layer = 0; layer < layers; layer++) {
     const name = (/** @type {string} */ part) => `blk.${layer}.${part}`;
     yield norm(name("attn_norm"));
     yield matrix(name("attn_q"), width, width);
+    yield* extras(name("attn_q"), width);
     yield matrix(name("attn_k"), width, kvWidth);
+    yield* extras(name("attn_k"), kvWidth);
     yield matrix(name("attn_v"), width, kvWidth, INNER);
+    yield* extras(name("attn_v"), kvWidth);
     yield matrix(name("attn_output"), width, width, intoStream);
     yield norm(name("ffn_norm"));
     yield matrix(name("ffn_gate"), width, feedForward);

@@ -36,7 +36,7 @@ export function benchCommand(): Command {
     new Option(flags, description).argParser(wholeNumber(least)).default(value);
   const command = new Command("bench")
     .description("Time prompts and generation as llama-bench does: pp and tg, in tokens per second.")
-    .argument("[model]", "GGUF file")
+    .argument("[model]", "GGUF file, or the folder of an unpacked model")
     .option("-m, --model <file>", "GGUF file, as an option")
     .addOption(number("-p, --prompt <n>", "tokens of the prompt; 0: no such test", 0, 128))
     .addOption(number("-n, --gen <n>", "tokens to generate; 0: no such test", 0, 16))
@@ -46,6 +46,8 @@ export function benchCommand(): Command {
     .option("--verbose", "with md: times by layer");
   return addTimingsOption(addUnpackOptions(addEngineOptions(command))).action(
     async (argument: string | undefined, flags: BenchFlags) => {
+      if (flags.prompt === 0 && flags.gen === 0)
+        command.error("error: nothing to time: -p and -n are both 0");
       const path = chooseModel(argument, flags.model, command);
       const cache = openCache(await ensureUnpacked(path, flags));
       await bench(path, cache, flags);

@@ -13,7 +13,7 @@ import { type EmbedReport, embedPage } from "./html/embed-page.ts";
 import { interruptSignal } from "./interrupt.ts";
 import { LiveLine } from "./live-line.ts";
 import { chooseModel } from "./model-argument.ts";
-import { print } from "./note.ts";
+import { note, print } from "./note.ts";
 import { wholeNumber } from "./options.ts";
 import { printableJson, printableLine } from "./printable.ts";
 import { modelReport } from "./run-report.ts";
@@ -78,6 +78,7 @@ async function embed(cache: Cache, texts: readonly string[], flags: EmbedFlags):
     const page = Buffer.from(embedPage(report));
     await writeOutput(flags.html, async (write) => write(page), "--html");
     if (flags.html === "-") return;
+    note(`The page is ${flags.html}`);
   }
   print(`${flags.json ? printableJson(report, 0) : embedLines(report, tokenizer).join("\n")}\n`);
 }

@@ -99,6 +99,7 @@ async function show(model: Model, prompt: PreparedPrompt, flags: LensFlags): Pro
     const page = Buffer.from(lensPage(report));
     await writeOutput(flags.html, async (write) => write(page), "--html");
     if (flags.html === "-") return;
+    note(`The page is ${flags.html}`);
   }
   const lines = flags.json
     ? [printableJson(report, 0)]

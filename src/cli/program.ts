@@ -160,15 +160,18 @@ async function assemble(inFull: (command: (typeof COMMANDS)[number]) => boolean)
 /** As commander's own, which takes a name that it does not know for none. */
 function helpCommand(program: Command): Command {
   return new Command("help")
-    .argument("[command]")
+    .argument("[command...]")
     .description("print help for a command")
     .helpOption(false)
-    .action((name: string | undefined) => {
-      if (name === undefined) program.help();
-      const named = program.commands.find((command) => command.name() === name);
-      if (named) named.help();
-      // The error of an unknown command, with the one that was meant.
-      program.parse([name], { from: "user" });
+    .action((names: readonly string[]) => {
+      let named = program;
+      for (const name of names) {
+        const found = named.commands.find((command) => command.name() === name);
+        // The error of an unknown command, with the one that was meant.
+        if (found === undefined) program.parse(names, { from: "user" });
+        else named = found;
+      }
+      named.help();
     });
 }
 

@@ -14,7 +14,11 @@ export interface PromptFlags {
   template: boolean;
 }
 
-const NO_PROMPT = "error: no prompt: give one of -p TEXT, -f FILE, --messages FILE, or text on stdin";
+/** Names the options that the command has. */
+function noPrompt(command: Command): string {
+  const messages = command.options.some(({ long }) => long === "--messages") ? "--messages FILE, " : "";
+  return `error: no prompt: give one of -p TEXT, -f FILE, ${messages}or text on stdin`;
+}
 
 /** Where the prompt comes from, as the command line says. */
 export type PromptSource =
@@ -34,7 +38,7 @@ export function promptSource(
   const { prompt, file, messages, template } = flags;
   const system = flags.system ?? flags.systemFile;
   const given = [prompt, file, messages].filter((value) => value !== undefined);
-  if (given.length === 0 && stdin.isTTY) command.error(NO_PROMPT);
+  if (given.length === 0 && stdin.isTTY) command.error(noPrompt(command));
   if (given.length > 1) command.error("error: more than one prompt: give only one of -p, -f, --messages");
   if (messages !== undefined && !template) {
     command.error("error: --messages needs the chat template: leave out --no-template");
@@ -72,7 +76,7 @@ export async function readPrompt(
     return parseMessages(await readText(source.path), source.path === "-" ? "stdin" : source.path);
   }
   const text = source.kind === "text" ? source.text : await readBlock(source.path);
-  if (text === "" && source.kind === "file" && source.path === "-") command.error(NO_PROMPT);
+  if (text === "" && source.kind === "file" && source.path === "-") command.error(noPrompt(command));
   if (!template) return text;
   const system = systemFile === undefined ? flags.system : await readBlock(systemFile);
   const message = { role: "user", content: text };

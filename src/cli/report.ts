@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { Command } from "commander";
 import { readRecording } from "../timing/read-recording.ts";
 import type { Recording } from "../timing/recording.ts";
@@ -14,7 +15,7 @@ interface ReportFlags {
 export function reportCommand(): Command {
   return new Command("report")
     .description(
-      "Show where the time of a recording went (see --timings of run, chat, unpack and bench), or compare two. Makes an HTML page that needs nothing else.",
+      "Show where the time of a recording went (see --timings of run, chat, watch, unpack and bench), or compare two. Makes an HTML page that needs nothing else.",
     )
     .argument("<recording>", "JSON file of --timings; - reads it from stdin")
     .argument("[other]", "another one, to be compared with it")
@@ -26,7 +27,7 @@ export function reportCommand(): Command {
     .action(async (path: string, other: string | undefined, flags: ReportFlags) => {
       const recordings = [await read(path)];
       if (other !== undefined) recordings.push(await read(other));
-      await (flags.text ? writeText(recordings, flags.out) : writePage(recordings, flags.out, path));
+      await (flags.text ? writeText(recordings, flags.out) : writePage(recordings, flags.out, path, other));
     });
 }
 
@@ -45,14 +46,17 @@ async function writePage(
   recordings: readonly Recording[],
   out: string | undefined,
   path: string,
+  other: string | undefined,
 ): Promise<void> {
   const { htmlReport } = await import("../timing/html-report.ts");
-  const target = out ?? pagePath(path);
+  const target = out ?? pagePath(path, other);
   await writeOutput(target, async (write) => write(Buffer.from(htmlReport(recordings))));
   if (out === undefined) note(`The report is ${target}`);
 }
 
-/** `a/b.json` becomes `a/b.html`. */
-function pagePath(path: string): string {
-  return path === "-" ? "timings.html" : `${path.replace(/\.json$/i, "")}.html`;
+/** `a/b.json` becomes `a/b.html`; compared with `c/d.json` it is `a/b-d.html`, for `b.html` is there already. */
+function pagePath(path: string, other: string | undefined): string {
+  const first = path === "-" ? "timings" : path.replace(/\.json$/i, "");
+  if (other === undefined) return `${first}.html`;
+  return `${first}-${other === "-" ? "timings" : basename(other).replace(/\.json$/i, "")}.html`;
 }

@@ -65,7 +65,7 @@ export function forward(machine: Machine, job: Job): void {
   partDone("output", model.layers.length);
 }
 
-/** x += attn_output · attention(rope(q), rope(k), v), with q, k, v = W · norm(x) */
+/** x += attn_output · attention(rope(q), rope(k), v), with q, k, v = W · norm(x), and what the architecture adds to these */
 function attention(machine: Machine, index: number, rows: number): void {
   const { model, buffers, kernels, weights, team, words } = machine;
   const { q, k, v, attended, qStride, kvStride } = buffers;
@@ -77,16 +77,21 @@ function attention(machine: Machine, index: number, rows: number): void {
   const norm = normalize(machine, weights.vector("attn_norm"), rows, rounded);
   const normed = inBytes(machine, index, QKV, norm, rows);
   weights.multiply("attn_q", kernels, normed, rows, q, qStride);
+  addBias(machine, index, "attn_q_bias", rows, q, layer.heads * headSize, qStride);
+  normalizeHeads(machine, index, "attn_q_norm", rows, layer.heads, q, qStride);
   weights.multiply("attn_k", kernels, normed, rows, k, kvStride);
+  addBias(machine, index, "attn_k_bias", rows, k, layer.kvHeads * headSize, kvStride);
+  normalizeHeads(machine, index, "attn_k_norm", rows, layer.kvHeads, k, kvStride);
   weights.multiply("attn_v", kernels, normed, rows, v, kvStride);
+  addBias(machine, index, "attn_v_bias", rows, v, layer.kvHeads * headSize, kvStride);
 
   for (let row = team.first(rows); row < team.end(rows); row++) {
     const keys = at(k, row, kvStride);
     if (layer.rope) {
-      const { dimensions } = model.rope;
+      const { dimensions, style } = model.rope;
       const table = at(buffers.ropeTable, row, dimensions);
-      kernels.rope(at(q, row, qStride), layer.heads, headSize, table, dimensions);
-      kernels.rope(keys, layer.kvHeads, headSize, table, dimensions);
+      kernels.rope(at(q, row, qStride), layer.heads, headSize, table, dimensions, style === "neox");
+      kernels.rope(keys, layer.kvHeads, headSize, table, dimensions, style === "neox");
     }
     const entry = buffers.rowTable / 4 + row * 2;
     kernels.storeKv(keys, at(v, row, kvStride), shape, words[entry], words[entry + 1]);
@@ -108,6 +113,45 @@ function attention(machine: Machine, index: number, rows: number): void {
   team.barrier();
 
   addProduct(machine, index, "attn_output", attended, layer.heads * headSize, rows);
+}
+
+/** y += bias, where the layer has one; each thread its share of the rows. */
+function addBias(
+  machine: Machine,
+  layer: number,
+  role: TensorRole,
+  rows: number,
+  y: Address,
+  columns: number,
+  stride: number,
+): void {
+  const { kernels, team, weights, dtypes } = machine;
+  if (!dtypes[layer].has(role)) return;
+  const bias = weights.vector(role);
+  for (let row = team.first(rows); row < team.end(rows); row++)
+    kernels.add(bias, at(y, row, stride), columns);
+}
+
+/** y = norm(y) for each head by itself, where the layer has such a norm; each thread its share of the rows. */
+function normalizeHeads(
+  machine: Machine,
+  layer: number,
+  role: TensorRole,
+  rows: number,
+  heads: number,
+  y: Address,
+  stride: number,
+): void {
+  const { model, kernels, team, weights, dtypes } = machine;
+  if (!dtypes[layer].has(role)) return;
+  const { headSize, normEpsilon } = model;
+  const weight = weights.vector(role);
+  for (let row = team.first(rows); row < team.end(rows); row++) {
+    for (let head = 0; head < heads; head++) {
+      const from = at(y, row, stride) + head * headSize * 4;
+      kernels.rmsNorm(from, weight, headSize, normEpsilon, from);
+    }
+  }
 }
 
 /** x += ffn_down · (silu(gate) × up), with gate, up = W · norm(x) */

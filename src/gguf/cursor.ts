@@ -152,10 +152,11 @@ export class Cursor {
   }
 
   /** An error about what is being read. */
-  fail(problem: string): SluiceError {
-    return new SluiceError("bad-model", `${this.#path}: ${this.what} ${problem}`, {
-      next: "The file is damaged or was not written as GGUF; download or convert it again.",
-    });
+  fail(
+    problem: string,
+    next = "The file is damaged or was not written as GGUF; download or convert it again.",
+  ): SluiceError {
+    return new SluiceError("bad-model", `${this.#path}: ${this.what} ${problem}`, { next });
   }
 
   /** Make the next `bytes` (at most a piece) available: in the returned view from `#at` on. */

@@ -1,3 +1,4 @@
+import { SUPPORTED_TYPES } from "../quant/index.ts";
 import type { Cursor } from "./cursor.ts";
 import { removedTensorType, type TensorType, tensorType } from "./tensor-types.ts";
 import type { TensorInfo } from "./types.ts";
@@ -59,8 +60,12 @@ function readTensorType(cursor: Cursor): TensorType {
   const type = tensorType(id);
   if (type) return type;
   const removed = removedTensorType(id);
+  const problem = removed
+    ? `is of type ${removed}, which ggml no longer has`
+    : `is of the unknown type ${id}`;
   throw cursor.fail(
-    removed ? `is of type ${removed}, which ggml no longer has` : `is of the unknown type ${id}`,
+    `${problem}; sluice reads ${SUPPORTED_TYPES.join(", ")}`,
+    "Use a file of the same model in one of these types (Q8_0 is the usual choice); if this one should be, download it again.",
   );
 }
 

@@ -69,16 +69,17 @@ export function createReferenceKernels(buffer: ArrayBufferLike): Kernels {
       }
     },
 
-    rope(x, heads, headSize, table, dimensions) {
+    rope(x, heads, headSize, table, dimensions, neox) {
+      const [step, partner] = neox ? [1, dimensions / 2] : [2, 1];
       for (let head = 0; head < heads; head++) {
         for (let i = 0; i < dimensions; i += 2) {
-          const at = x / 4 + head * headSize + i;
+          const at = x / 4 + head * headSize + (i / 2) * step;
           const cos = f32[table / 4 + i];
           const sin = f32[table / 4 + i + 1];
           const a = f32[at];
-          const b = f32[at + 1];
+          const b = f32[at + partner];
           f32[at] = a * cos - b * sin;
-          f32[at + 1] = a * sin + b * cos;
+          f32[at + partner] = a * sin + b * cos;
         }
       }
     },

@@ -99,13 +99,14 @@ export interface Kernels {
   swiglu(gateUp: Address, count: number, y: Address): void;
 
   /**
-   * Rotate pairs (2i, 2i+1) of each head by the row's angles (RoPE, arXiv 2104.09864; "norm" order of ggml).
+   * Rotate pairs of each head by the row's angles (RoPE, arXiv 2104.09864).
    *
    * @param x (heads, headSize), rotated in place
    * @param table (dimensions / 2, 2): cosine and sine of each pair's angle
    * @param dimensions leading values of a head that are rotated
+   * @param neox whether the pairs are (i, i + dimensions / 2), not (2i, 2i + 1)
    */
-  rope(x: Address, heads: number, headSize: number, table: Address, dimensions: number): void;
+  rope(x: Address, heads: number, headSize: number, table: Address, dimensions: number, neox: boolean): void;
 
   /** Copy one row's keys and values, (kvHeads, headSize) each, into the KV block that holds its position. */
   storeKv(keys: Address, values: Address, shape: AttentionShape, blocks: Address, position: number): void;

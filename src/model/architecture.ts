@@ -1,4 +1,4 @@
-import type { LayerShape, TensorRole } from "./types.ts";
+import type { LayerShape, RopeStyle, TensorRole } from "./types.ts";
 
 /** A tensor of a layer as an architecture wants it. */
 export interface TensorSpec {
@@ -17,6 +17,10 @@ export interface Architecture {
   readonly name: string;
   /** Whether q and k of a layer, counted from 0, are rotated. */
   readonly rope: (layer: number) => boolean;
-  /** The tensors of a layer in the order of use. */
+  readonly ropeStyle: RopeStyle;
+  /**
+   * The tensors of a layer in the order of use. The bias of a product, (rows) added to it, comes right behind the matrix;
+   * behind that the norm of its heads, (head size).
+   */
   readonly layerTensors: (layer: LayerShape, width: number, headSize: number) => readonly TensorSpec[];
 }

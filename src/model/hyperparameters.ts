@@ -23,6 +23,7 @@ export function readHyperparameters(gguf: Gguf): Hyperparameters {
   const reader = new MetadataReader(gguf);
   const architecture = findArchitecture(reader.architecture, gguf.path);
   refuseExperts(reader, gguf.path);
+  refuseTemperature(reader, gguf.path);
 
   const width = reader.requiredInteger("embedding_length", SIZE);
   const layers = readLayers(reader, architecture);
@@ -35,7 +36,7 @@ export function readHyperparameters(gguf: Gguf): Hyperparameters {
     headSize,
     vocabulary: readVocabulary(reader, gguf),
     normEpsilon: reader.requiredPositive("attention.layer_norm_rms_epsilon"),
-    rope: readRope(reader, gguf, headSize),
+    rope: readRope(reader, gguf, headSize, architecture.ropeStyle),
     layers,
     tiedOutput: !gguf.tensors.has("output.weight"),
   };
@@ -104,6 +105,19 @@ function refuseExperts(reader: MetadataReader, path: string): void {
     `${path} is a mixture of ${experts} experts, which sluice cannot run yet`,
     {
       next: "Use a dense model.",
+    },
+  );
+}
+
+/** Attention that grows sharper with the position, as long-context Mistrals have it. */
+function refuseTemperature(reader: MetadataReader, path: string): void {
+  const scale = reader.number("attention.temperature_scale") ?? 0;
+  if (scale === 0) return;
+  throw new SluiceError(
+    "unsupported",
+    `${path}: attention.temperature_scale is ${scale}, and sluice has one temperature for all positions`,
+    {
+      next: "Use another model.",
     },
   );
 }

@@ -66,14 +66,21 @@ export class MetadataReader {
     return this.perLayer(name, layers, range) ?? this.#missing(name);
   }
 
-  /** A finite number above zero. */
-  positive(name: string): number | undefined {
+  /** A finite number from zero up. */
+  number(name: string): number | undefined {
     const [key, entry] = this.#find(name);
     if (entry === undefined) return undefined;
     if (entry.type !== "float32" && entry.type !== "float64") throw this.#wrongType(key, entry, "a float");
-    if (!Number.isFinite(entry.value) || entry.value <= 0)
-      throw this.fail(`${key} is ${entry.value}; it must be above 0`);
+    if (!Number.isFinite(entry.value) || entry.value < 0)
+      throw this.fail(`${key} is ${entry.value}; it must be a number from 0 up`);
     return entry.value;
+  }
+
+  /** A finite number above zero. */
+  positive(name: string): number | undefined {
+    const value = this.number(name);
+    if (value === 0) throw this.fail(`${this.#find(name)[0]} is 0; it must be above 0`);
+    return value;
   }
 
   requiredPositive(name: string): number {

@@ -2,7 +2,7 @@ import { SluiceError } from "../errors.ts";
 import type { Gguf } from "../gguf/types.ts";
 import { blockFormat } from "../quant/index.ts";
 import type { MetadataReader } from "./metadata-reader.ts";
-import type { RopeParameters } from "./types.ts";
+import type { RopeParameters, RopeStyle } from "./types.ts";
 
 /** Divisors of the frequencies, which Llama 3.1 and later carry. */
 export const ROPE_FACTORS = "rope_freqs.weight";
@@ -14,7 +14,12 @@ const DEFAULT_BASE = 10_000;
  * How positions turn queries and keys. Errors: `bad-model` where not the whole head is rotated (llama.cpp demands it of
  * these architectures) or the factors make no sense; `unsupported` for scalings other than linear.
  */
-export function readRope(reader: MetadataReader, gguf: Gguf, headSize: number): RopeParameters {
+export function readRope(
+  reader: MetadataReader,
+  gguf: Gguf,
+  headSize: number,
+  style: RopeStyle,
+): RopeParameters {
   const dimensions = reader.integer("rope.dimension_count", { min: 0, max: 65_536 }) ?? headSize;
   if (dimensions !== headSize || dimensions % 2 !== 0) {
     throw reader.fail(
@@ -24,6 +29,7 @@ export function readRope(reader: MetadataReader, gguf: Gguf, headSize: number): 
   const factors = readFactors(reader, gguf, headSize);
   return {
     dimensions,
+    style,
     base: reader.positive("rope.freq_base") ?? DEFAULT_BASE,
     positionScale: readPositionScale(reader, gguf.path),
     ...(factors && { factors }),
@@ -43,7 +49,8 @@ function readPositionScale(reader: MetadataReader, path: string): number {
       },
     );
   }
-  return 1 / (reader.positive("rope.scaling.factor") ?? reader.positive("rope.scale_linear") ?? 1);
+  // llama.cpp takes 0 for no scaling.
+  return 1 / (reader.number("rope.scaling.factor") || reader.number("rope.scale_linear") || 1);
 }
 
 function readFactors(reader: MetadataReader, gguf: Gguf, headSize: number): number[] | undefined {

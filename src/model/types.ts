@@ -7,9 +7,14 @@ export interface LayerShape {
   readonly rope: boolean;
 }
 
+export const ROPE_STYLES = ["norm", "neox"] as const;
+export type RopeStyle = (typeof ROPE_STYLES)[number];
+
 export interface RopeParameters {
-  /** Leading values of each head that are rotated, in pairs (2i, 2i+1). */
+  /** Leading values of each head that are rotated, in pairs. */
   readonly dimensions: number;
+  /** Which values make a pair, as ggml calls it: norm (2i, 2i+1), neox (i, i + dimensions/2). */
+  readonly style: RopeStyle;
   /** θ of pair i is base^(-2i/dimensions). */
   readonly base: number;
   /** Linear scaling: positions are multiplied by this (1 = none). */
@@ -44,8 +49,13 @@ export type TensorRole =
   | "token_embd"
   | "attn_norm"
   | "attn_q"
+  | "attn_q_bias"
+  | "attn_q_norm"
   | "attn_k"
+  | "attn_k_bias"
+  | "attn_k_norm"
   | "attn_v"
+  | "attn_v_bias"
   | "attn_output"
   | "ffn_norm"
   | "ffn_gate_up"

@@ -90,7 +90,7 @@ export async function makePlan(subject: Subject, options: PlanOptions): Promise<
 
 /** Measure disk and arithmetic. Nothing is written but the remembered speed of the disk. */
 export async function measureFor(
-  { plan }: Subject,
+  { plan, sample }: Subject,
   { root, threads }: Pick<PlanOptions, "root" | "threads">,
 ): Promise<Measurements> {
   const dtypes = usefulDtypes(plan);
@@ -98,7 +98,7 @@ export async function measureFor(
     tensors: planFiles(plan, dtype)[1].tensors,
     kvType: kvTypeOf(dtype),
   }));
-  const disk = diskSpeed(root, { again: true });
+  const disk = diskSpeed(root, { again: true, sample });
   const rehearsals = await rehearse(plan.model, layers, threads);
   return {
     disk,

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { openGguf } from "../gguf/open.ts";
 import { planModel } from "../model/plan-model.ts";
 import type { ModelPlan } from "../model/types.ts";
@@ -10,6 +11,8 @@ export interface Subject {
   readonly plan: ModelPlan;
   /** Bytes of the cache's file of the tokenizer. */
   readonly tokenizerBytes: number;
+  /** The largest file of it, to measure the disk with. */
+  readonly sample: string;
 }
 
 /**
@@ -21,7 +24,7 @@ export function openSubject(path: string): Subject {
   const gguf = openGguf(path);
   try {
     const tokenizerBytes = encodeTokenizerData(buildTokenizerData(gguf)).length;
-    return { plan: planModel(gguf), tokenizerBytes };
+    return { plan: planModel(gguf), tokenizerBytes, sample: largest(gguf.parts).path };
   } finally {
     gguf.close();
   }
@@ -35,5 +38,9 @@ function fromCache(folder: string): Subject {
     layers: layers.map(({ tensors }) => tensors),
     output: output.tensors,
   };
-  return { plan, tokenizerBytes: tokenizer.bytes };
+  return { plan, tokenizerBytes: tokenizer.bytes, sample: join(folder, largest([...layers, output]).name) };
+}
+
+function largest<T extends { readonly bytes: number }>(files: readonly T[]): T {
+  return files.reduce((best, file) => (file.bytes > best.bytes ? file : best));
 }

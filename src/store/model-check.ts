@@ -1,6 +1,6 @@
 /** Whether the model that a manifest describes and the tensors of its files belong together. */
 import { ARCHITECTURES } from "../model/architectures/index.ts";
-import type { Hyperparameters, LayerShape, RopeParameters } from "../model/types.ts";
+import { type Hyperparameters, type LayerShape, ROPE_STYLES, type RopeParameters } from "../model/types.ts";
 import type { Manifest, StoredFile } from "./types.ts";
 
 /** What is wrong, or undefined. The manifest's files have been checked each for itself. */
@@ -44,8 +44,12 @@ function isLayer(layer: LayerShape | null): boolean {
   return [heads, kvHeads, feedForward].every(isSize) && heads % kvHeads === 0 && typeof rope === "boolean";
 }
 
-function isRope({ dimensions, base, positionScale, factors }: RopeParameters, headSize: number): boolean {
+function isRope(
+  { dimensions, style, base, positionScale, factors }: RopeParameters,
+  headSize: number,
+): boolean {
   if (!isSize(dimensions) || dimensions % 2 !== 0 || dimensions > headSize) return false;
+  if (!ROPE_STYLES.includes(style)) return false;
   if (!isPositive(base) || !isPositive(positionScale)) return false;
   return (
     factors === undefined ||

@@ -6,7 +6,7 @@ import {
   fsyncSync,
   openSync,
   readFileSync,
-  readSync,
+  readvSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -17,7 +17,7 @@ import { ALIGNMENT, CHUNK_BYTES } from "../store/layout.ts";
 import { mediumOf } from "../store/medium.ts";
 import { isRate, recall, remember } from "../store/remembered.ts";
 import { version } from "../version.ts";
-import { createRing, type Ring } from "./ring.ts";
+import { BATCH_CHUNKS, createRing, type Ring } from "./ring.ts";
 
 export interface DiskSpeed {
   /** Bytes per second past the page cache; null where platform or file system know no direct reads. */
@@ -33,8 +33,10 @@ export interface DiskSpeed {
 
 const FILE = "disk.json";
 const SCRATCH_BYTES = 64 * 1024 * 1024;
+/** What is read of a file that was there before: disks reach their speed only after some of it. */
+const SAMPLE_BYTES = 256 * 1024 * 1024;
 /** What is read one way before the other takes its turn: then a disk's whims hit both. */
-const PIECE_BYTES = 8 * CHUNK_BYTES;
+const PIECE_BYTES = 2 * BATCH_CHUNKS * CHUNK_BYTES;
 /** Slow disks get a shorter file: writing stops after so many milliseconds. */
 const WRITE_MS = 500;
 /** The scratch file is not to be what fills a disk. */
@@ -57,22 +59,37 @@ export function prefersDirect(root: string, ring: Ring, streamedBytes: number): 
  * @param root need not be there: the nearest folder above is measured then, and nothing remembered
  * @param ring memory that weights will stream through, to read into; it must not be in use yet
  * @param again measure also where it is remembered: the better one counts, for only what else goes on slows a disk down
+ * @param sample a large file that has long been written; if it is on the same disk, it tells better how fast weights
+ *   will be read than a file that the disk may still be busy with
  * @returns undefined where it is not remembered and nothing can be written
  */
 export function diskSpeed(
   root: string,
-  { ring, again = false }: { readonly ring?: Ring; readonly again?: boolean } = {},
+  {
+    ring,
+    again = false,
+    sample,
+  }: { readonly ring?: Ring; readonly again?: boolean; readonly sample?: string } = {},
 ): DiskSpeed | undefined {
   const folder = nearestFolder(root);
   const memory = ring?.shared ?? new SharedArrayBuffer(PIECE_BYTES);
-  const circumstances = { sluice: version(), device: statSync(folder).dev, hugePages: isOnHugePages(memory) };
+  const circumstances = {
+    sluice: version(),
+    device: statSync(folder).dev,
+    hugePages: isOnHugePages(memory),
+    readChunks: BATCH_CHUNKS,
+  };
   const known = recall(root, FILE, circumstances, isDiskSpeed);
   if (known && !again) return known;
   const scratch = join(folder, `.sluice-scratch-${process.pid}`);
   try {
     if (mediumOf(folder).freeBytes < LEAST_FREE_BYTES) return known;
     writeFileSync(scratch, new Uint8Array(ALIGNMENT), { flag: "wx", flush: true });
-    const measured = better(known, measure(scratch, ring ?? createRing({ slotBytes: CHUNK_BYTES }, scratch)));
+    const target = ring ?? createRing({ slotBytes: CHUNK_BYTES }, scratch);
+    const fresh = measure(scratch, target);
+    const settled =
+      fresh.direct === null || !sample ? undefined : measureSample(sample, circumstances.device, target);
+    const measured = better(known, settled ? better({ ...fresh, direct: settled }, fresh) : fresh);
     if (folder === root) remember(root, FILE, circumstances, measured);
     return measured;
   } catch {
@@ -130,6 +147,26 @@ function measure(path: string, ring: Ring): DiskSpeed {
   }
 }
 
+/**
+ * Bytes per second of reading a file past the page cache, the median of its pieces; undefined if it is on another
+ * disk, or too short.
+ *
+ * @throws the operating system's error
+ */
+function measureSample(path: string, device: number, ring: Ring): number | undefined {
+  const { dev, size } = statSync(path);
+  const pieces = Math.floor(Math.min(size, SAMPLE_BYTES) / PIECE_BYTES);
+  if (dev !== device || pieces < 3) return undefined;
+  const file = openSync(path, constants.O_RDONLY | constants.O_DIRECT);
+  try {
+    const slots = slotViews(ring);
+    const times = Array.from({ length: pieces }, (_, piece) => timePiece(file, piece * PIECE_BYTES, slots));
+    return rate(PIECE_BYTES, times.sort((a, b) => a - b)[pieces >> 1]);
+  } finally {
+    closeSync(file);
+  }
+}
+
 /** Write pairs of pieces for as long as there is time, one at least. @returns bytes written, durably */
 function writeFile(file: number, slots: readonly Uint8Array[]): number {
   const start = performance.now();
@@ -143,11 +180,15 @@ function writeFile(file: number, slots: readonly Uint8Array[]): number {
   return done;
 }
 
-/** Milliseconds of reading a piece, chunk by chunk as the reader thread does. */
+/** Milliseconds of reading a piece, several chunks with one read as the reader thread does. */
 function timePiece(file: number, offset: number, slots: readonly Uint8Array[]): number {
   const start = performance.now();
-  for (let done = 0; done < PIECE_BYTES; done += CHUNK_BYTES)
-    readSync(file, slotAt(slots, done), 0, CHUNK_BYTES, offset + done);
+  for (let done = 0; done < PIECE_BYTES; done += BATCH_CHUNKS * CHUNK_BYTES) {
+    const targets = Array.from({ length: BATCH_CHUNKS }, (_, index) =>
+      slotAt(slots, done + index * CHUNK_BYTES),
+    );
+    readvSync(file, targets, offset + done);
+  }
   return performance.now() - start;
 }
 

@@ -3,7 +3,7 @@ import type { ChatMessage } from "./types.ts";
 
 /**
  * A conversation from JSON: a list of objects with a `role` and a `content`, which is text, null, or a list of
- * `{"type": "text", "text": …}` parts. Other fields are kept for the chat template.
+ * `{"type": "text", "text": …}` parts; or an object that has such a list as its `messages`. Other fields are kept for the chat template.
  *
  * @param source what to call the JSON in errors.
  * @throws SluiceError `bad-input` that says what is wrong, and with which message (counted from 1)
@@ -15,6 +15,9 @@ export function parseMessages(json: string, source: string): ChatMessage[] {
   } catch (cause) {
     throw wrong(source, `is not JSON: ${(cause as Error).message}`, cause);
   }
+  // As `sluice sessions export` writes a conversation.
+  if (typeof messages === "object" && messages !== null && "messages" in messages)
+    messages = messages.messages;
   if (!Array.isArray(messages)) throw wrong(source, "holds no list of messages");
   if (messages.length === 0) throw wrong(source, "holds an empty list of messages");
   messages.forEach((message, i) => {

@@ -87,7 +87,7 @@ describe("bench", () => {
     expect(lines.filter((line) => /^35 +0\.07/.test(line))).toHaveLength(2);
     expect(lines.slice(-3)).toEqual([
       expect.stringMatching(
-        /^each sweep reads 2\.88 MB; in memory: 0 B of weights, a ring of .*; peak \d+ MB$/,
+        /^each sweep reads 2\.88 MB; in memory: 0 B of weights, a ring of .*; peak [\d.]+ MB$/,
       ),
       expect.stringMatching(/^build: sluice [\d.]+, Node\.js v/),
       "",

@@ -5,7 +5,9 @@ import { afterAll, describe, expect, it } from "vitest";
 import { makeModel, PRESETS } from "../../scripts/synthetic/model.mjs";
 import { inspectJson, inspectText } from "../../src/cli/inspect.ts";
 import { openGguf } from "../../src/gguf/open.ts";
+import { SUPPORTED_TYPES } from "../../src/quant/index.ts";
 import { EVERY_TYPE, writeSmallFile } from "../gguf/small-file.ts";
+import { makeMixedFile } from "../unpack/models.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-inspect-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -35,6 +37,18 @@ describe("inspect", () => {
     );
     expect(text).toMatch(/ {2}blk\.3\.ffn_down\.weight +q8_0 +192 x 64 +\d+ +13056\n/);
     expect(text).toMatch(/ {2}q8_0 +29 +229376 +244 kB/);
+  });
+
+  it("shows every type of a file that mixes them, and that it can run", () => {
+    const gguf = openGguf(makeMixedFile(SUPPORTED_TYPES, 4));
+    const { runnable, types } = JSON.parse(inspectJson(gguf));
+    const text = inspectText(gguf);
+    gguf.close();
+    expect(runnable).toBe(true);
+    expect(types.map(({ type }: { type: string }) => type).sort()).toEqual([...SUPPORTED_TYPES].sort());
+    expect(text).toContain("sluice can run it\n");
+    for (const type of SUPPORTED_TYPES)
+      expect(text).toMatch(new RegExp(`^ {2}${type} +\\d+ +\\d+ +[\\d.]+ [kM]?B$`, "m"));
   });
 
   it("says why a model cannot run, and lets no control characters through", () => {

@@ -77,6 +77,7 @@ describe("usage errors: exit 2, what is wrong, how to get help", () => {
     [["chat", "--tmep", "1"], /\(Did you mean --temp\?\)/, "sluice chat --help"],
     [["lens", "--postions", "1"], /\(Did you mean --positions\?\)/, "sluice lens --help"],
     [["embd", "x"], /\(Did you mean embed\?\)/, "sluice --help"],
+    [["help", "sessions", "rmm"], /unknown command 'rmm'/, "sluice sessions --help"],
     [["help", "rnu"], /unknown command 'rnu'\n\(Did you mean run\?\)/, "sluice --help"],
     [["cache", "verfy"], /\(Did you mean verify\?\)/, "sluice cache --help"],
     [["run", MODEL, "-m", MODEL, "-p", "x"], /more than one model/, "sluice run --help"],

@@ -37,7 +37,7 @@ describe("what an engine tells of its sweeps", () => {
     for await (const _ of model.createSession().generate(prompt, { maxTokens: 20 }));
     await model.close();
     expect(sweeps.map(({ kind, timing }) => `${kind} ${timing.rows}`)).toEqual([
-      ...["prefill 256", "prefill 44"],
+      ...["prefill 128", "prefill 128", "prefill 44"],
       ...Array.from({ length: 19 }, () => "decode 1"),
     ]);
     const wall = sweeps.reduce((sum, { timing }) => sum + timing.ms, 0);

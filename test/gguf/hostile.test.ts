@@ -163,13 +163,27 @@ describe("hostile headers", () => {
     [
       "a removed type",
       [header(1, 0), tensor("n", [32], 4, 0), padding],
-      "of type q4_2, which ggml no longer has",
+      "of type q4_2, which ggml no longer has; sluice reads f32, f16,",
     ],
-    ["an unknown tensor type", [header(1, 0), tensor("n", [32], 43, 0), padding], "of the unknown type 43"],
+    [
+      "an unknown tensor type",
+      [header(1, 0), tensor("n", [32], 43, 0), padding],
+      'tensor "n" is of the unknown type 43; sluice reads f32, f16,',
+    ],
+    [
+      "the highest number of a tensor type",
+      [header(1, 0), tensor("n", [32], 0xffffffff, 0), padding],
+      "of the unknown type 4294967295",
+    ],
     [
       "part of a block",
       [header(1, 0), tensor("n", [48], 8, 0), padding],
       "48 columns, no multiple of the 32 values in a block of q8_0",
+    ],
+    [
+      "part of a block of 256",
+      [header(1, 0), tensor("n", [128, 2], 12, 0), padding],
+      "128 columns, no multiple of the 256 values in a block of q4_K",
     ],
     [
       "an unaligned offset",

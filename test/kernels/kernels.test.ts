@@ -240,9 +240,19 @@ describe.each(["reference", "wasm"] as const)("%s kernels", (which) => {
   it("rope turns neighbouring pairs and leaves the rest of the head alone", () => {
     const { kernels, place, floats } = machine(which);
     const x = place(new Float32Array([1, 0, 5, 6, 0, 1, 7, 8]));
-    kernels.rope(x, 2, 4, place(new Float32Array([Math.cos(0.3), Math.sin(0.3)])), 2);
+    kernels.rope(x, 2, 4, place(new Float32Array([Math.cos(0.3), Math.sin(0.3)])), 2, false);
     const [cos, sin] = [Math.fround(Math.cos(0.3)), Math.fround(Math.sin(0.3))];
     expect([...floats(x, 8)]).toEqual([cos, sin, 5, 6, -sin, cos, 7, 8]);
+  });
+
+  it("rope turns pairs that lie half the rotated values apart", () => {
+    const { kernels, place, floats } = machine(which);
+    const x = place(new Float32Array([1, 2, 0, 0, 9, 0, 0, 3, 4, 9]));
+    const angles = [0.3, 0.7].flatMap((angle) => [Math.cos(angle), Math.sin(angle)]);
+    kernels.rope(x, 2, 5, place(new Float32Array(angles)), 4, true);
+    const [c0, s0, c1, s1] = angles.map(Math.fround);
+    const want = [c0, 2 * c1, s0, 2 * s1, 9, -3 * s0, -4 * s1, 3 * c0, 4 * c1, 9].map(Math.fround);
+    expect([...floats(x, 10)]).toEqual(want);
   });
 
   it("add adds", () => {

@@ -15,7 +15,7 @@ describe("readHyperparameters", () => {
       headSize: 8,
       vocabulary: 100,
       normEpsilon: 0.5,
-      rope: { dimensions: 8, base: 10_000, positionScale: 1 },
+      rope: { dimensions: 8, base: 10_000, positionScale: 1, style: "norm" },
       layers: [layer, layer],
       tiedOutput: true,
     });

@@ -67,8 +67,8 @@ describe("planModel", () => {
   });
 
   it("refuses types that cannot be read, before anything is written", () => {
-    expect(() => planWith({}, { "blk.1.ffn_down.weight": "q4_K" })).toThrow(
-      'tensor "blk.1.ffn_down.weight" of type q4_K cannot be read',
+    expect(() => planWith({}, { "blk.1.ffn_down.weight": "q8_K" })).toThrow(
+      'tensor "blk.1.ffn_down.weight" of type q8_K cannot be read',
     );
     expect(() => planWith({}, { "blk.1.ffn_norm.weight": "i32" })).toThrow("of type i32 cannot be read");
   });

@@ -21,6 +21,7 @@ try {
   for (const [index, step] of theirs.steps.entries()) {
     const tokens = session.generate(ids, { sampling: { temperature: 0 }, maxTokens: 1, logprobs: 10 });
     const { value } = await tokens.next();
+    await tokens.return(/** @type {never} */ (undefined));
     const ours = /** @type {import("../../dist/index.js").GeneratedToken} */ (value);
     const top = ours.logprob?.top ?? [];
     const apart = Math.max(

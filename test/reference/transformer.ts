@@ -34,12 +34,16 @@ function transform(gguf: Gguf, tokens: readonly number[], everyStage: boolean): 
   const outputNorm = matrix("output_norm.weight").values;
   const layers = model.layers.map((shape, i) => {
     const weights = (name: string) => matrix(`blk.${i}.${name}.weight`);
+    const extra = (name: string) =>
+      gguf.tensors.has(`blk.${i}.${name}`) ? matrix(`blk.${i}.${name}`).values : undefined;
     return {
       ...shape,
       attnNorm: weights("attn_norm").values,
       q: weights("attn_q"),
       k: weights("attn_k"),
       v: weights("attn_v"),
+      biases: { q: extra("attn_q.bias"), k: extra("attn_k.bias"), v: extra("attn_v.bias") },
+      norms: { q: extra("attn_q_norm.weight"), k: extra("attn_k_norm.weight") },
       o: weights("attn_output"),
       ffnNorm: weights("ffn_norm").values,
       gate: weights("ffn_gate"),
@@ -60,11 +64,11 @@ function transform(gguf: Gguf, tokens: readonly number[], everyStage: boolean): 
     for (const layer of layers) {
       if (everyStage) stages.push(say());
       const h = rmsNorm(x, layer.attnNorm, model.normEpsilon);
-      const q = multiply(layer.q, h);
-      const k = multiply(layer.k, h);
+      const q = normHeads(plus(multiply(layer.q, h), layer.biases.q), layer.norms.q);
+      const k = normHeads(plus(multiply(layer.k, h), layer.biases.k), layer.norms.k);
       if (layer.rope) for (const vector of [q, k]) rotate(vector, position);
       layer.keys.push(k);
-      layer.values.push(multiply(layer.v, h));
+      layer.values.push(plus(multiply(layer.v, h), layer.biases.v));
       x = sum(x, multiply(layer.o, attend(q, layer.keys, layer.values, layer.heads / layer.kvHeads)));
       const f = rmsNorm(x, layer.ffnNorm, model.normEpsilon);
       const up = multiply(layer.up, f);
@@ -74,14 +78,23 @@ function transform(gguf: Gguf, tokens: readonly number[], everyStage: boolean): 
     return [...stages, say()];
   });
 
+  function normHeads(vector: Float64Array, weight: Float32Array | undefined): Float64Array {
+    if (weight === undefined) return vector;
+    const { headSize, normEpsilon } = model;
+    for (let head = 0; head < vector.length; head += headSize)
+      vector.set(rmsNorm(vector.subarray(head, head + headSize), weight, normEpsilon), head);
+    return vector;
+  }
+
   function rotate(vector: Float64Array, position: number): void {
-    const { dimensions, base, positionScale, factors } = model.rope;
+    const { dimensions, base, positionScale, factors, style } = model.rope;
     for (let head = 0; head < vector.length; head += model.headSize) {
       for (let i = 0; i < dimensions; i += 2) {
         const angle = (position * positionScale * base ** (-i / dimensions)) / (factors?.[i / 2] ?? 1);
-        const [a, b] = [vector[head + i], vector[head + i + 1]];
-        vector[head + i] = a * Math.cos(angle) - b * Math.sin(angle);
-        vector[head + i + 1] = a * Math.sin(angle) + b * Math.cos(angle);
+        const [first, second] = style === "neox" ? [i / 2, i / 2 + dimensions / 2] : [i, i + 1];
+        const [a, b] = [vector[head + first], vector[head + second]];
+        vector[head + first] = a * Math.cos(angle) - b * Math.sin(angle);
+        vector[head + second] = a * Math.sin(angle) + b * Math.cos(angle);
       }
     }
   }
@@ -123,6 +136,10 @@ function multiply({ rows, columns, values }: Matrix, x: Float64Array): Float64Ar
     for (let i = 0; i < columns; i++) total += values[row * columns + i] * x[i];
     return total;
   });
+}
+
+function plus(x: Float64Array, bias: Float32Array | undefined): Float64Array {
+  return bias === undefined ? x : x.map((value, i) => value + bias[i]);
 }
 
 function sum(a: Float64Array, b: Float64Array): Float64Array {

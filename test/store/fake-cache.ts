@@ -83,7 +83,7 @@ export function makeCache(
       headSize: 4,
       vocabulary: 10,
       normEpsilon: 1e-5,
-      rope: { dimensions: 4, base: 10000, positionScale: 1 },
+      rope: { dimensions: 4, style: "norm", base: 10000, positionScale: 1 },
       layers: [1, 2].map(() => ({ heads: 2, kvHeads: 2, feedForward: FEED_FORWARD, rope: true })),
       tiedOutput: true,
     },

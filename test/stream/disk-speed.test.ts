@@ -14,6 +14,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { listCaches } from "../../src/store/list.ts";
 import { diskSpeed, prefersDirect } from "../../src/stream/disk-speed.ts";
 import type { Ring } from "../../src/stream/ring.ts";
+import { BATCH_CHUNKS } from "../../src/stream/ring.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-disk-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -28,7 +29,13 @@ function fresh(name: string): string {
 function remembering(name: string, measured: object, circumstances: object = {}): string {
   const root = fresh(name);
   const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
-  const known = { sluice: version, device: statSync(root).dev, hugePages: false, ...circumstances };
+  const known = {
+    sluice: version,
+    device: statSync(root).dev,
+    hugePages: false,
+    readChunks: BATCH_CHUNKS,
+    ...circumstances,
+  };
   writeFileSync(join(root, "disk.json"), JSON.stringify({ ...known, date: "2001-01-01", measured }));
   return root;
 }
@@ -45,6 +52,7 @@ describe("the speed of the disk", () => {
       sluice: expect.any(String),
       device: statSync(root).dev,
       hugePages: expect.any(Boolean),
+      readChunks: BATCH_CHUNKS,
       measured: speed,
     });
     expect(diskSpeed(root)).toEqual(speed);

@@ -13,6 +13,12 @@ test("keeps messages as they are, other fields included", () => {
   expect(parse(messages)()).toEqual(messages);
 });
 
+test("takes what an exported conversation holds", () => {
+  const messages = [{ role: "user", content: "a" }];
+  expect(parseMessages(JSON.stringify({ name: "x", messages }), "m.json")).toEqual(messages);
+  expect(() => parseMessages('{"messages":{}}', "m.json")).toThrow(/holds no list/);
+});
+
 describe("says what is wrong, and where", () => {
   const ok = { role: "user", content: "a" };
   test.each([

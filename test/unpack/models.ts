@@ -4,8 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
 import { makeModel, PRESETS, type Shape } from "../../scripts/synthetic/model.mjs";
+import { readNumbers, readStrings } from "../../src/gguf/arrays.ts";
 import { openGguf } from "../../src/gguf/open.ts";
 import type { Gguf } from "../../src/gguf/types.ts";
+import { GgufWriter, type MetadataInput } from "../../src/gguf/writer.ts";
 import { halfToFloatTable } from "../../src/quant/half.ts";
 import { blockFormat } from "../../src/quant/index.ts";
 import { decompressChunk } from "../../src/store/compression.ts";
@@ -30,6 +32,55 @@ export function makeFile(changes: Partial<Shape> = {}, name = "model.gguf"): str
   const path = join(temporaryFolder(), name);
   makeModel(path, { ...PRESETS["tiny"], ...changes });
   return path;
+}
+
+/**
+ * A synthetic model file of 256 columns whose matrices take the given types in turn. The bits of the blocks are random,
+ * but no scale is infinite or no number.
+ */
+export function makeMixedFile(types: readonly string[], layers: number): string {
+  const model = makeFile({
+    type: "f32",
+    layers,
+    width: 256,
+    feedForward: 256,
+    vocabulary: 300,
+    untied: true,
+  });
+  const path = join(temporaryFolder(), "mixed.gguf");
+  return withGguf(model, (gguf) => {
+    const matrices = [...gguf.tensors.values()].filter(({ shape }) => shape.length > 1);
+    const tensors = [...gguf.tensors.values()].map((tensor) => {
+      const index = matrices.indexOf(tensor);
+      return index < 0 ? tensor : { ...tensor, type: types[index % types.length] };
+    });
+    const writer = new GgufWriter(path, { metadata: metadataOf(gguf), tensors });
+    let state = 1;
+    for (const { name, type, shape } of tensors) {
+      const values = shape.reduce((product, size) => product * size, 1);
+      const { blockSize, blockBytes } = blockFormat(type);
+      const bytes = new Uint8Array((values / blockSize) * blockBytes);
+      if (shape.length === 1) gguf.read(gguf.tensors.get(name)!.offset, bytes);
+      for (let i = 0; i < bytes.length && shape.length > 1; i++) {
+        state = (Math.imul(state, 1664525) + 1013904223) | 0;
+        // Exponents of float16 and bfloat16 that are not all ones.
+        bytes[i] = (state >>> 24) & 0xbb;
+      }
+      writer.write(bytes);
+    }
+    writer.close();
+    return path;
+  });
+}
+
+function* metadataOf(gguf: Gguf): Generator<readonly [string, MetadataInput], void, undefined> {
+  for (const [key, entry] of gguf.metadata) {
+    if (entry.type !== "array") yield [key, entry];
+    else {
+      const values = entry.items === "string" ? readStrings(gguf, entry) : readNumbers(gguf, entry);
+      yield [key, { type: "array", items: entry.items, values }];
+    }
+  }
 }
 
 /** Values of a tensor of the model file, row by row. */

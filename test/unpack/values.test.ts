@@ -1,5 +1,6 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { f16ToF32, f32ToF16 } from "../../src/quant/half.ts";
+import { SUPPORTED_TYPES } from "../../src/quant/index.ts";
 import { q8_0, quantizeQ8_0 } from "../../src/quant/q8_0.ts";
 import { weightFiles } from "../../src/store/cache.ts";
 import { DTYPES, type Dtype, type StoredTensor } from "../../src/store/types.ts";
@@ -7,7 +8,7 @@ import { verifyCache } from "../../src/store/verify.ts";
 import { weightBytesAs } from "../../src/unpack/planned-file.ts";
 import { reencodedTypes, smallerDtypes, tensorDtype } from "../../src/unpack/tensor-dtype.ts";
 import { unpack } from "../../src/unpack/unpack.ts";
-import { makeFile, sourceValues, storedValues, temporaryFolder, withGguf } from "./models.ts";
+import { makeFile, makeMixedFile, sourceValues, storedValues, temporaryFolder, withGguf } from "./models.ts";
 
 function roundToQ8(values: Float32Array): Float32Array {
   const blocks = new Uint8Array((values.length / 32) * 34);
@@ -62,6 +63,35 @@ describe.each(models)("%s", (_, changes) => {
       const bytes = weightFiles(other.manifest).reduce((sum, file) => sum + file.bytes, 0);
       expect(weightBytesAs(manifest, dtype)).toBe(bytes);
     });
+  });
+});
+
+describe("a file of every type", () => {
+  // Four layers of seven matrices, embedding and output: 30 for the 28 types. Gate and up are of different ones.
+  const path = makeMixedFile(SUPPORTED_TYPES, 4);
+
+  it.each(DTYPES)("is right as %s, each tensor by its own type", async (dtype) => {
+    const { folder, manifest } = await unpack(path, { dtype, root: temporaryFolder() });
+    const types = new Set<string>();
+    for (const file of weightFiles(manifest)) {
+      for (const [name, values] of storedValues(folder, file)) {
+        const { type, exact } = withGguf(path, (gguf) => ({
+          type: gguf.tensors.get(name)!.type,
+          exact: sourceValues(gguf, name),
+        }));
+        types.add(type);
+        const stored = file.tensors.find((tensor) => tensor.sources.includes(name))!;
+        let expected = exact;
+        if (stored.dtype === "q8" && type !== "q8_0") expected = roundToQ8(exact);
+        if (stored.dtype === "f16" && type !== "f16") expected = roundToF16(exact);
+        expect(Buffer.compare(Buffer.from(values.buffer), Buffer.from(expected.buffer)), name).toBe(0);
+      }
+    }
+    expect([...types].sort()).toEqual([...SUPPORTED_TYPES].sort());
+    if (dtype !== "native") return;
+    const kept = ["f32", "f16", "bf16", "q8_0", "q4_0"];
+    const reencoded = [...reencodedTypes(manifest).keys()];
+    expect(reencoded).toEqual(expect.arrayContaining(SUPPORTED_TYPES.filter((type) => !kept.includes(type))));
   });
 });
 

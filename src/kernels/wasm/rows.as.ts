@@ -50,18 +50,26 @@ function storeFirst(y: usize, value: v128, lanes: i32): void {
   if (lanes > 2) v128.store32_lane(y + 8, value, 2);
 }
 
-/** Rotate pairs (2i, 2i+1) of each head; table has cosine and sine of each pair in turn. */
-export function rope(x: usize, heads: i32, headSize: i32, table: usize, dimensions: i32): void {
+/** Rotate pairs of each head, (2i, 2i+1) or (i, i + dimensions/2); table has cosine and sine of each pair in turn. */
+export function rope(
+  x: usize,
+  heads: i32,
+  headSize: i32,
+  table: usize,
+  dimensions: i32,
+  neox: bool,
+): void {
   const bytes = <usize>dimensions * 4;
+  const partner: usize = neox ? bytes / 2 : 4;
   for (let head = 0; head < heads; head++) {
-    const from = x + <usize>head * <usize>headSize * 4;
-    for (let at: usize = 0; at < bytes; at += 8) {
+    let first = x + <usize>head * <usize>headSize * 4;
+    for (let at: usize = 0; at < bytes; at += 8, first += neox ? 4 : 8) {
       const cos = load<f32>(table + at);
       const sin = load<f32>(table + at, 4);
-      const a = load<f32>(from + at);
-      const b = load<f32>(from + at, 4);
-      store<f32>(from + at, a * cos - b * sin);
-      store<f32>(from + at, a * sin + b * cos, 4);
+      const a = load<f32>(first);
+      const b = load<f32>(first + partner);
+      store<f32>(first, a * cos - b * sin);
+      store<f32>(first + partner, a * sin + b * cos);
     }
   }
 }

@@ -1,11 +1,18 @@
 import { SluiceError } from "../../errors.ts";
 import type { Architecture } from "../architecture.ts";
+import { internlm2 } from "./internlm2.ts";
 import { llama } from "./llama.ts";
+import { mistral3 } from "./mistral3.ts";
+import { qwen2 } from "./qwen2.ts";
+import { qwen3 } from "./qwen3.ts";
 import { smollm3 } from "./smollm3.ts";
 
 /** By name. */
 export const ARCHITECTURES = new Map(
-  [llama, smollm3].map((architecture) => [architecture.name, architecture]),
+  [llama, smollm3, qwen2, qwen3, mistral3, internlm2].map((architecture) => [
+    architecture.name,
+    architecture,
+  ]),
 );
 
 /** The architecture of that name; error `unsupported` for any other. */

@@ -24,7 +24,10 @@ const LEAST_SPAN = 0.3;
 export function heatSection({ recordings }: Report): Section {
   const kinds = kindsOf(recordings);
   let kind: RecordedSweep["kind"] = kinds[0] ?? "decode";
-  let part: Part = "waitMs";
+  // Waiting tells most, where there was any.
+  let part: Part = rangeOf(recordings.map((recording) => cellsOf(recording, kind, "waitMs")))
+    ? "waitMs"
+    : "computeMs";
   return {
     id: "sweeps",
     title: "Sweep by sweep",
@@ -53,7 +56,7 @@ export function heatSection({ recordings }: Report): Section {
       if (sweeps.length === 0) return `No ${kind} sweep was recorded.`;
       const { verb, ink } = PARTS[part];
       const range = rangeOf(recordings.map((other) => cellsOf(other, kind, part)));
-      if (range === undefined) return `No time went into ${verb} in the ${kind} sweeps.`;
+      if (range === undefined) return `No layer spent time on ${verb} in the ${kind} sweeps.`;
       const cells = cellsOf(recording, kind, part);
       const numbers = numbersOf(sweeps);
       return {
