@@ -41,8 +41,10 @@ function parse(path: string, fd: number): Gguf {
 
   const metadata = readMetadata(cursor, keyCount);
   const alignment = readAlignment(cursor, metadata);
+  const tableStart = cursor.position;
   const table = readTensorTable(cursor, tensorCount);
-  const headerBytes = alignUp(cursor.position, alignment);
+  const tableEnd = cursor.position;
+  const headerBytes = alignUp(tableEnd, alignment);
   const tensors = placeTensors(cursor, table, headerBytes, alignment);
   return {
     path,
@@ -52,7 +54,7 @@ function parse(path: string, fd: number): Gguf {
     headerBytes,
     metadata,
     tensors,
-    parts: [{ path, start: 0, bytes: fileBytes, headerBytes, modified }],
+    parts: [{ path, start: 0, bytes: fileBytes, tableStart, tableEnd, headerBytes, modified }],
     read,
     close: () => closeSync(fd),
   };

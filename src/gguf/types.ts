@@ -53,6 +53,9 @@ export interface GgufPart {
   /** Position of its first byte among the bytes of all parts. */
   readonly start: number;
   readonly bytes: number;
+  /** Where in the file its metadata ends and the table of tensors begins, and where that ends. */
+  readonly tableStart: number;
+  readonly tableEnd: number;
   readonly headerBytes: number;
   /** Time of its last change in ms. */
   readonly modified: number;

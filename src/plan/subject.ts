@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { openGguf } from "../gguf/open.ts";
+import type { Gguf } from "../gguf/types.ts";
 import { planModel } from "../model/plan-model.ts";
 import type { ModelPlan } from "../model/types.ts";
 import { isCacheFolder, openCache } from "../store/cache.ts";
@@ -23,11 +24,17 @@ export function openSubject(path: string): Subject {
   if (isCacheFolder(path)) return fromCache(path);
   const gguf = openGguf(path);
   try {
-    const tokenizerBytes = encodeTokenizerData(buildTokenizerData(gguf)).length;
-    return { plan: planModel(gguf), tokenizerBytes, sample: largest(gguf.parts).path };
+    return subjectOf(gguf);
   } finally {
     gguf.close();
   }
+}
+
+/** @throws SluiceError `bad-model`, `unsupported` */
+export function subjectOf(gguf: Gguf): Subject {
+  const plan = planModel(gguf);
+  const tokenizerBytes = encodeTokenizerData(buildTokenizerData(gguf)).length;
+  return { plan, tokenizerBytes, sample: largest(gguf.parts).path };
 }
 
 function fromCache(folder: string): Subject {
