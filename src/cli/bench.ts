@@ -13,7 +13,7 @@ import { addEngineOptions, type EngineFlags, engineOptions } from "./engine-opti
 import { addUnpackOptions, ensureUnpacked, type UnpackFlags } from "./ensure-unpacked.ts";
 import { interruptSignal } from "./interrupt.ts";
 import { LiveLine } from "./live-line.ts";
-import { chooseModel } from "./model-argument.ts";
+import { chooseModel, MODEL_OR_FOLDER } from "./model-argument.ts";
 import { print } from "./note.ts";
 import { wholeNumber } from "./options.ts";
 import { dropFromPageCache } from "./page-cache.ts";
@@ -36,8 +36,8 @@ export function benchCommand(): Command {
     new Option(flags, description).argParser(wholeNumber(least)).default(value);
   const command = new Command("bench")
     .description("Time prompts and generation as llama-bench does: pp and tg, in tokens per second.")
-    .argument("[model]", "GGUF file, or the folder of an unpacked model")
-    .option("-m, --model <file>", "GGUF file, as an option")
+    .argument("[model]", MODEL_OR_FOLDER)
+    .option("-m, --model <file>", "the model, as an option")
     .addOption(number("-p, --prompt <n>", "tokens of the prompt; 0: no such test", 0, 128))
     .addOption(number("-n, --gen <n>", "tokens to generate; 0: no such test", 0, 16))
     .addOption(number("-r, --repetitions <n>", "how often each test is timed", 1, 3))

@@ -4,7 +4,7 @@ import { glyphsFor } from "./glyphs.ts";
 import { inspectJson } from "./inspect-json.ts";
 import { layoutLines } from "./inspect-layout.ts";
 import { inspectText } from "./inspect-text.ts";
-import { chooseModel } from "./model-argument.ts";
+import { chooseModel, MODEL_FILE } from "./model-argument.ts";
 import { print } from "./note.ts";
 
 interface Flags {
@@ -19,8 +19,8 @@ export function inspectCommand(): Command {
     .description(
       "Show what a model file is: its shape, whether sluice runs it and with which --dtype, the disk and memory that takes, types by layer, metadata, tensors.",
     )
-    .argument("[model]", "GGUF file; of a split model any part, or the folder of its parts")
-    .option("-m, --model <file>", "GGUF file, as an option")
+    .argument("[model]", MODEL_FILE)
+    .option("-m, --model <file>", "the model, as an option")
     .addOption(
       new Option("--layout", "draw the file instead: header, metadata, tensors, gaps, all parts").conflicts(
         "json",

@@ -8,7 +8,7 @@ import { type LensReport, lensPage } from "./html/lens-page.ts";
 import { interruptSignal } from "./interrupt.ts";
 import { lensLines } from "./lens-view.ts";
 import { LiveLine } from "./live-line.ts";
-import { BUNDLED_MODEL, chooseModel } from "./model-argument.ts";
+import { BUNDLED_MODEL, chooseModel, MODEL_OR_FOLDER } from "./model-argument.ts";
 import { note, print } from "./note.ts";
 import { wholeNumber } from "./options.ts";
 import { type PreparedPrompt, preparePrompt } from "./prepare-prompt.ts";
@@ -40,8 +40,8 @@ export function lensCommand(): Commander {
     .description(
       "Logit lens: what the model would say next after each of its layers, at each of the last positions of a text. Without a model, the small one that comes with sluice is looked at.",
     )
-    .argument("[model]", "GGUF file, or the folder of an unpacked model")
-    .option("-m, --model <file>", "GGUF file, as an option")
+    .argument("[model]", MODEL_OR_FOLDER)
+    .option("-m, --model <file>", "the model, as an option")
     .option(
       "-p, --prompt <text>",
       "the text; - reads it from stdin, as does no text at all where stdin is no terminal",

@@ -6,7 +6,7 @@ import { addEngineOptions, type EngineFlags } from "./engine-options.ts";
 import { addUnpackOptions, type UnpackFlags } from "./ensure-unpacked.ts";
 import { interruptSignal } from "./interrupt.ts";
 import { LiveLine } from "./live-line.ts";
-import { chooseModel } from "./model-argument.ts";
+import { chooseModel, MODEL_OR_FOLDER } from "./model-argument.ts";
 import { withModel } from "./with-model.ts";
 import { writeOutput } from "./write-output.ts";
 
@@ -18,8 +18,8 @@ export function logitsCommand(): Command {
     .description(
       "Write the logits after every token as float32, little-endian, (positions, vocabulary), to compare with other engines.",
     )
-    .argument("[model]", "GGUF file, or the folder of an unpacked model")
-    .option("-m, --model <file>", "GGUF file, as an option")
+    .argument("[model]", MODEL_OR_FOLDER)
+    .option("-m, --model <file>", "the model, as an option")
     .requiredOption("--ids <list>", "token ids, separated by commas")
     .requiredOption("--out <file>", "file to write; - for stdout");
   return addUnpackOptions(addEngineOptions(command)).action(

@@ -3,7 +3,7 @@ import { Command, Option } from "commander";
 import { makePlan } from "../plan/plan.ts";
 import { openSubject } from "../plan/subject.ts";
 import { addCacheDirOption, resolveRoot } from "./cache-options.ts";
-import { chooseModel } from "./model-argument.ts";
+import { chooseModel, MODEL_OR_FOLDER } from "./model-argument.ts";
 import { print } from "./note.ts";
 import { wholeNumber } from "./options.ts";
 import { planJson, planLines } from "./plan-view.ts";
@@ -22,8 +22,8 @@ export function planCommand(): Command {
     .description(
       "Show what a model needs of disk and memory in each dtype, and how fast it will be on this machine. Unpacks nothing.",
     )
-    .argument("[model]", "GGUF file, or folder of an unpacked model")
-    .option("-m, --model <file>", "GGUF file, as an option")
+    .argument("[model]", MODEL_OR_FOLDER)
+    .option("-m, --model <file>", "the model, as an option")
     .addOption(
       new Option(
         "-c, --ctx-size <n>",

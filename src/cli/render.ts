@@ -7,7 +7,7 @@ import { promptOf } from "../text/prompt.ts";
 import { createTokenizer } from "../text/tokenizer.ts";
 import type { TokenizerData } from "../text/tokenizer-data.ts";
 import { decodeUtf8 } from "../text/utf8.ts";
-import { chooseModel } from "./model-argument.ts";
+import { chooseModel, MODEL_FILE } from "./model-argument.ts";
 import { note, print } from "./note.ts";
 import { printableJson, printableLine } from "./printable.ts";
 import { readInput } from "./read-input.ts";
@@ -23,8 +23,8 @@ type RenderFlags = TemplateFlags & {
 export function renderCommand(): Command {
   const command = new Command("render")
     .description("Show what the chat template makes of a conversation: the text that the model gets to read.")
-    .argument("[model]", "GGUF file")
-    .option("-m, --model <file>", "GGUF file, as an option")
+    .argument("[model]", MODEL_FILE)
+    .option("-m, --model <file>", "the model, as an option")
     .requiredOption("--messages <file>", "JSON list of messages; - reads it from stdin")
     .option("--no-generation-prompt", "do not open the model's turn at the end")
     .option("--json", "as one JSON object of text and token ids");

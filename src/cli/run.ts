@@ -6,7 +6,7 @@ import { addEngineOptions, type EngineFlags } from "./engine-options.ts";
 import { addUnpackOptions, type UnpackFlags } from "./ensure-unpacked.ts";
 import { EXPLAINED } from "./explain-view.ts";
 import { interruptSignal, signalExitCode } from "./interrupt.ts";
-import { BUNDLED_MODEL, chooseModel } from "./model-argument.ts";
+import { BUNDLED_MODEL, chooseModel, MODEL_OR_FOLDER } from "./model-argument.ts";
 import { note } from "./note.ts";
 import {
   addGenerationOptions,
@@ -45,8 +45,8 @@ type RunFlags = PromptFlags &
 /** Model and prompt: what is to be answered, and by whom. */
 export function addPromptOptions(command: Command): Command {
   return command
-    .argument("[model]", "GGUF file (any part of a split one), or the folder of an unpacked model")
-    .option("-m, --model <file>", "GGUF file, as an option")
+    .argument("[model]", MODEL_OR_FOLDER)
+    .option("-m, --model <file>", "the model, as an option")
     .option(
       "-p, --prompt <text>",
       "prompt; - reads it from stdin, as does no prompt at all where stdin is no terminal",

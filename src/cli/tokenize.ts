@@ -4,7 +4,7 @@ import { buildTokenizerData } from "../text/build-tokenizer-data.ts";
 import { createTokenizer } from "../text/tokenizer.ts";
 import type { Tokenizer } from "../text/types.ts";
 import { decodeUtf8 } from "../text/utf8.ts";
-import { chooseModel } from "./model-argument.ts";
+import { chooseModel, MODEL_FILE } from "./model-argument.ts";
 import { print } from "./note.ts";
 import { printableJson } from "./printable.ts";
 import { readInput } from "./read-input.ts";
@@ -21,9 +21,9 @@ interface TokenizeFlags {
 export function tokenizeCommand(): Command {
   const command = new Command("tokenize")
     .description("Show the tokens of a text, one a line: its id and what it stands for.")
-    .argument("[model]", "GGUF file; one with nothing but a vocabulary will do")
+    .argument("[model]", `${MODEL_FILE}; one with nothing but a vocabulary will do`)
     .argument("[text]", "the text; without it or with - it comes from stdin")
-    .option("-m, --model <file>", "GGUF file, as an option")
+    .option("-m, --model <file>", "the model, as an option")
     .option("-f, --file <file>", "the text is in this file, which may hold any bytes")
     .option("--special", "special tokens in the text become single tokens")
     .option("--bos", "add the tokens that the model wants before and after a text")

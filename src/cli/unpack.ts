@@ -16,7 +16,7 @@ import {
   type UnpackFlags,
   unpackShown,
 } from "./ensure-unpacked.ts";
-import { chooseModel } from "./model-argument.ts";
+import { chooseModel, MODEL_FILE } from "./model-argument.ts";
 import { print } from "./note.ts";
 import { printableJson, printableLine } from "./printable.ts";
 import { addTimingsOption } from "./timings-file.ts";
@@ -26,8 +26,8 @@ type Flags = UnpackFlags & { model?: string; force?: boolean; temp?: boolean; js
 export function unpackCommand(): Command {
   const command = new Command("unpack")
     .description("Unpack a model into the cache, once: one file per layer, laid out for streaming.")
-    .argument("[model]", "GGUF file; of a split model any part, or the folder of its parts")
-    .option("-m, --model <file>", "GGUF file, as an option")
+    .argument("[model]", MODEL_FILE)
+    .option("-m, --model <file>", "the model, as an option")
     .option("--force", "unpack again, though it is there already")
     .option("--temp", "the same as --temp-cache")
     .option("--json", "print one JSON object instead of the table");

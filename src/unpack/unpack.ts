@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { SluiceError } from "../errors.ts";
 import { fingerprint } from "../gguf/fingerprint.ts";
 import { openGguf } from "../gguf/open.ts";
-import { modelFileName } from "../gguf/split-names.ts";
+import { sourceName } from "../models-on-disk/source-name.ts";
 import { type Cache, cacheFolders, openCache, VARIANTS, type Variant } from "../store/cache.ts";
 import { ioError, isSystemError } from "../store/io-error.ts";
 import { acquireLock, lockHolder } from "../store/lock.ts";
@@ -100,5 +100,5 @@ function finishedCache(folder: string, origin: Origin): Cache | undefined {
 function folderName(root: string, path: string, mark: string, { dtype, compression }: Variant): string {
   const suffix = cacheFolderSuffix(mark, dtype, compression);
   const existing = cacheFolders(root).find((name) => name.endsWith(suffix));
-  return existing ?? cacheFolderName(modelFileName(path), mark, dtype, compression);
+  return existing ?? cacheFolderName(sourceName(path), mark, dtype, compression);
 }
