@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { SluiceError } from "../errors.ts";
 
-const PART = /^(.*)-(\d{5,})-of-(\d{5,})\.gguf$/i;
+const PART = /^(.*)-(\d{5,})-of-(\d{5,})(\.gguf)$/i;
 
 export interface PartName {
   /** What all parts begin with, with the folder. */
@@ -11,18 +11,21 @@ export interface PartName {
   /** From 1. */
   readonly number: number;
   readonly count: number;
+  /** `.gguf`, as the file writes it. */
+  readonly ending: string;
 }
 
 /** What a path says about a part; undefined where it is not named as one. */
 export function parsePartName(path: string): PartName | undefined {
   const match = PART.exec(basename(path));
   if (match === null) return undefined;
-  return { prefix: join(dirname(path), match[1]), number: Number(match[2]), count: Number(match[3]) };
+  const [, name, number, count, ending] = match;
+  return { prefix: join(dirname(path), name), number: Number(number), count: Number(count), ending };
 }
 
-export function partPath({ prefix, count }: Pick<PartName, "prefix" | "count">, number: number): string {
+export function partPath({ prefix, count, ending }: Omit<PartName, "number">, number: number): string {
   const digits = (value: number): string => String(value).padStart(5, "0");
-  return `${prefix}-${digits(number)}-of-${digits(count)}.gguf`;
+  return `${prefix}-${digits(number)}-of-${digits(count)}${ending}`;
 }
 
 /** The file name of a model, for a set without its number: `NAME.gguf`. */
@@ -59,9 +62,20 @@ export function partInFolder(folder: string): string {
 /** The first file of each set, by what tells one set from another. */
 function setsIn(folder: string): Record<string, string> {
   const sets: Record<string, string> = Object.create(null);
-  for (const name of readdirSync(folder).sort()) {
+  for (const name of namesIn(folder)) {
     const part = parsePartName(name);
     if (part !== undefined) sets[`${part.prefix} of ${part.count} parts`] ??= name;
   }
   return sets;
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).sort();
+  } catch (cause) {
+    throw new SluiceError("io", `cannot read the folder ${folder}: ${(cause as Error).message}`, {
+      next: "Check that you may read it.",
+      cause,
+    });
+  }
 }

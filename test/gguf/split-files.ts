@@ -34,7 +34,7 @@ export function splitModel(
       ["split.tensors.count", { type: "int32", value: gguf.tensors.size }],
     ];
     const metadata = change(index + 1, index === 0 ? [...allMetadata(gguf), ...split] : split);
-    const path = partPath({ prefix, count: sizes.length }, index + 1);
+    const path = partPath({ prefix, count: sizes.length, ending: ".gguf" }, index + 1);
     const writer = new GgufWriter(path, { metadata, tensors: mine });
     for (const { offset, bytes } of mine) {
       const data = new Uint8Array(bytes);

@@ -62,7 +62,7 @@ const uint16 = (value: number): MetadataInput => ({ type: "uint16", value });
 describe("names of parts", () => {
   it("are read and made", () => {
     const name = parsePartName("/a/b-00001-of-00002-00002-of-00012.gguf")!;
-    expect(name).toEqual({ prefix: "/a/b-00001-of-00002", number: 2, count: 12 });
+    expect(name).toEqual({ prefix: "/a/b-00001-of-00002", number: 2, count: 12, ending: ".gguf" });
     expect(partPath(name, 11)).toBe("/a/b-00001-of-00002-00011-of-00012.gguf");
     expect(modelFileName("/a/b-00003-of-00012.gguf")).toBe("b.gguf");
     expect(modelFileName("/a/b.gguf")).toBe("b.gguf");
@@ -119,6 +119,15 @@ describe("a split model", () => {
       ...metadata.filter(([key]) => key !== "general.architecture"),
     ]);
     expect(refusal(set[2]).code).toBe("none");
+  });
+
+  it("may have its ending in capitals", () => {
+    const loud = makeSet().map((path) => {
+      const other = path.replace(/gguf$/, "GGUF");
+      renameSync(path, other);
+      return other;
+    });
+    expect(withModel(loud[1], ({ parts }) => parts.map(({ path }) => path))).toEqual(loud);
   });
 
   it("may be named as a part and be whole", () => {
