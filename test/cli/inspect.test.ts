@@ -35,7 +35,11 @@ function inspect<T>(name: string, use: (gguf: ReturnType<typeof openGguf>) => T)
 describe("inspect", () => {
   makeModel(join(folder, "tiny.gguf"), PRESETS["tiny"]);
   writeSmallFile(join(folder, "small.gguf"), {
-    metadata: [...EVERY_TYPE, ["title", { type: "string", value: "\x1b]0;owned\x07" }]],
+    metadata: [
+      ...EVERY_TYPE,
+      ["large", { type: "array", items: "int64", values: [-(2n ** 63n), 5n] }],
+      ["title", { type: "string", value: "\x1b]0;owned\x07" }],
+    ],
   });
 
   it("shows header, metadata, tensors and totals of a model that can run", () => {
@@ -70,6 +74,7 @@ describe("inspect", () => {
     expect(text).toContain('title = "\\u{1b}]0;owned\\u{7}"');
     expect(text).toContain("u64 = 9223372036854775809  (uint64)");
     expect(text).toContain("bools = [true, false]  (2 bool)");
+    expect(text).toContain("large = [-9223372036854775808, 5]  (2 int64)");
     expect(text).toMatch(/^[^\p{Cc}]*$/mu);
     expect(text.replaceAll("\n", "")).not.toMatch(/\p{Cc}/u);
   });
@@ -90,6 +95,7 @@ describe("inspect", () => {
     expect(small.runnable).toBe(false);
     expect(small.reason).toContain("missing");
     expect(small.metadata.u64).toEqual({ type: "uint64", value: "9223372036854775809" });
+    expect(small.metadata.large.values).toEqual(["-9223372036854775808", 5]);
     expect(small.metadata.words.values).toEqual(["a", "", "ccc", "\ufffd\ufffd"]);
     expect(Object.keys(small.metadata)).toContain("__proto__");
   });
