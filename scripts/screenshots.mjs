@@ -43,7 +43,7 @@ const shots = [
     pages: 1,
     width: 400,
     dark: true,
-    part: "#disk",
+    part: "#layers",
     keys: ["PageDown", "PageDown"],
   },
   { name: "report-compared", pages: 2, width: 1100, part: "#layers .pair" },

@@ -13,7 +13,7 @@ import { addEngineOptions, type EngineFlags, engineOptions } from "./engine-opti
 import { addUnpackOptions, ensureUnpacked, type UnpackFlags } from "./ensure-unpacked.ts";
 import { interruptSignal } from "./interrupt.ts";
 import { LiveLine } from "./live-line.ts";
-import { chooseModel, MODEL_OR_FOLDER } from "./model-argument.ts";
+import { MODEL_ARGUMENT, modelOrBundled } from "./model-argument.ts";
 import { print } from "./note.ts";
 import { wholeNumber } from "./options.ts";
 import { dropFromPageCache } from "./page-cache.ts";
@@ -36,7 +36,7 @@ export function benchCommand(): Command {
     new Option(flags, description).argParser(wholeNumber(least)).default(value);
   const command = new Command("bench")
     .description("Time prompts and generation as llama-bench does: pp and tg, in tokens per second.")
-    .argument("[model]", MODEL_OR_FOLDER)
+    .argument("[model]", MODEL_ARGUMENT)
     .option("-m, --model <file>", "the model, as an option")
     .addOption(number("-p, --prompt <n>", "tokens of the prompt; 0: no such test", 0, 128))
     .addOption(number("-n, --gen <n>", "tokens to generate; 0: no such test", 0, 16))
@@ -48,7 +48,7 @@ export function benchCommand(): Command {
     async (argument: string | undefined, flags: BenchFlags) => {
       if (flags.prompt === 0 && flags.gen === 0)
         command.error("error: nothing to time: -p and -n are both 0");
-      const path = chooseModel(argument, flags.model, command);
+      const path = modelOrBundled(argument, flags.model, command);
       const cache = openCache(await ensureUnpacked(path, flags));
       await bench(path, cache, flags);
     },

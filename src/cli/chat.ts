@@ -5,7 +5,7 @@ import { chatLoop } from "./chat-loop.ts";
 import { THINK_MODES, type ThinkMode } from "./chat-settings.ts";
 import { addEngineOptions, type EngineFlags } from "./engine-options.ts";
 import { addUnpackOptions, type UnpackFlags } from "./ensure-unpacked.ts";
-import { BUNDLED_MODEL, chooseModel, MODEL_OR_FOLDER } from "./model-argument.ts";
+import { BUNDLED_MODEL, chooseModel, MODEL_ARGUMENT } from "./model-argument.ts";
 import { addGenerationOptions, type GenerationFlags, samplingOptions } from "./options.ts";
 import { type Overflow, overflowOption } from "./overflow.ts";
 import { findResumption } from "./resume.ts";
@@ -32,7 +32,7 @@ export function chatCommand(): Command {
     .description(
       "Chat with a model; without one, with the small model that comes with sluice. Not on a terminal, each line of stdin is a turn.",
     )
-    .argument("[model]", MODEL_OR_FOLDER)
+    .argument("[model]", MODEL_ARGUMENT)
     .option("-m, --model <file>", "the model, as an option")
     .option("--system <text>", "system message")
     .option(

@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 import { createInterface } from "node:readline/promises";
 import { SluiceError, throwIfAborted } from "../errors.ts";
 import { formatBytes } from "../format-bytes.ts";
-import { makePlan, type Plan } from "../plan/plan.ts";
+import { isForetellable, makePlan, type Plan } from "../plan/plan.ts";
 import { openSubject } from "../plan/subject.ts";
 import type { Cache } from "../store/cache.ts";
 import type { Dtype } from "../store/types.ts";
@@ -52,17 +52,21 @@ export function parseChoice({ dtypes, recommended }: Plan, answer: string): Dtyp
   return name === "" ? recommended : dtypes.find(({ dtype }) => dtype === name)?.dtype;
 }
 
-export function choiceLines({ model, root, diskFree, dtypes, recommended }: Plan): string[] {
+export function choiceLines(plan: Plan): string[] {
+  const { model, root, diskFree, dtypes, recommended } = plan;
+  // Of small models they would be noise.
+  const speeds = isForetellable(plan);
   return [
     `${printableLine(model.name)} is unpacked once. Its weights can be kept as`,
     "",
     ...formatTable([
-      ["", "on disk", "a token from disk", "from memory", "weights"],
+      ["", "on disk", ...(speeds ? ["a token from disk", "from memory"] : []), "weights"],
       ...dtypes.map(({ dtype, bytes, forecasts, exact }) => [
         `  ${dtype}${dtype === recommended ? " (recommended)" : ""}`,
         formatBytes(bytes),
-        secondsText(forecasts[0].secondsPerToken),
-        secondsText(forecasts[forecasts.length - 1].secondsPerToken),
+        ...(speeds ? [forecasts[0], forecasts[forecasts.length - 1]] : []).map(({ secondsPerToken }) =>
+          secondsText(secondsPerToken),
+        ),
         exact ? "exact" : "rounded",
       ]),
     ]),

@@ -1,6 +1,6 @@
 import type { Model } from "../engine/model.ts";
 import type { Cache } from "../store/cache.ts";
-import type { RecordedModel } from "../timing/recording.ts";
+import type { RecordedModel, RecordedUnpack } from "../timing/recording.ts";
 import { interruptSignal } from "./interrupt.ts";
 import { printableLine } from "./printable.ts";
 import { currentRecorder, timingsAreWanted } from "./timings-file.ts";
@@ -13,18 +13,24 @@ export interface RunningModel {
   readonly contextLength: number;
 }
 
-/** Tell the recorder what was opened; sweeps come after it. */
-export function recordModel({ cache, memory, contextLength }: RunningModel): void {
-  const recorder = currentRecorder();
-  if (recorder === undefined) return;
-  const { folder, manifest } = cache;
-  const { ringBytes, residentBytes, streamedBytes, direct, threads, kvType } = memory;
-  recorder.model = {
+/** What is recorded of an unpacked model, whether it runs or was only made. */
+export function describeCache({ folder, manifest }: Cache): NonNullable<RecordedUnpack["model"]> {
+  return {
     name: printableLine(manifest.model.name),
     architecture: printableLine(manifest.model.architecture),
     layers: manifest.model.layers.length,
     dtype: manifest.dtype,
     cache: printableLine(folder),
+  };
+}
+
+/** Tell the recorder what was opened; sweeps come after it. */
+export function recordModel({ cache, memory, contextLength }: RunningModel): void {
+  const recorder = currentRecorder();
+  if (recorder === undefined) return;
+  const { ringBytes, residentBytes, streamedBytes, direct, threads, kvType } = memory;
+  recorder.model = {
+    ...describeCache(cache),
     ...{ threads, kvType, contextLength, direct, ringBytes, residentBytes, streamedBytes },
   } satisfies RecordedModel;
   recorder.circumstances = memoryOf(memory);

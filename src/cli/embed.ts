@@ -1,18 +1,16 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { Command, Option } from "commander";
 import { compareEmbeddings, type Embeddings } from "../engine/embeddings.ts";
 import { SluiceError } from "../errors.ts";
 import { type Cache, openCache } from "../store/cache.ts";
 import { createTokenizer } from "../text/tokenizer.ts";
-import { decodeTokenizerData } from "../text/tokenizer-data.ts";
 import type { Tokenizer } from "../text/types.ts";
 import { decodeUtf8 } from "../text/utf8.ts";
 import { addUnpackOptions, ensureUnpacked, type UnpackFlags } from "./ensure-unpacked.ts";
 import { type EmbedReport, embedPage } from "./html/embed-page.ts";
 import { interruptSignal } from "./interrupt.ts";
 import { LiveLine } from "./live-line.ts";
-import { chooseModel, MODEL_OR_FOLDER } from "./model-argument.ts";
+import { chooseModel, MODEL_NEEDED } from "./model-argument.ts";
+import { cachedTokenizerData, checkModelComesFirst } from "./model-file.ts";
 import { note, print } from "./note.ts";
 import { wholeNumber } from "./options.ts";
 import { printableJson, printableLine } from "./printable.ts";
@@ -40,7 +38,7 @@ export function embedCommand(): Command {
     .description(
       "Compare the token embeddings of texts: dot products, cosine similarity, and the nearest tokens of the vocabulary. A text of several tokens is the mean of theirs. The table of embeddings is read once, in chunks.",
     )
-    .argument("[model]", MODEL_OR_FOLDER)
+    .argument("[model]", MODEL_NEEDED)
     .argument("[texts...]", "texts, each in quotes")
     .option("-m, --model <file>", "the model, as an option")
     .addOption(
@@ -54,7 +52,12 @@ export function embedCommand(): Command {
       // With -m, the first argument is a text already.
       const withOption = flags.model !== undefined && first !== undefined;
       const texts = withOption ? [first, ...rest] : rest;
-      const path = chooseModel(withOption ? undefined : first, flags.model, command);
+      if (first === undefined && flags.model === undefined)
+        command.error(
+          "error: no model: give a GGUF file as the first argument or with -m, and then the texts",
+        );
+      if (!withOption && first !== undefined) checkModelComesFirst(first);
+      const path = chooseModel(withOption ? undefined : first, flags.model, command, "");
       if (texts.length === 0) command.error("error: no text: give the texts to compare, each in quotes");
       if (texts.length > MOST_TEXTS) {
         command.error(`error: ${texts.length} texts are more than can be compared: ${MOST_TEXTS} at most`);
@@ -65,7 +68,7 @@ export function embedCommand(): Command {
 }
 
 async function embed(cache: Cache, texts: readonly string[], flags: EmbedFlags): Promise<void> {
-  const tokenizer = openTokenizer(cache);
+  const tokenizer = createTokenizer(cachedTokenizerData(cache));
   const ids = texts.map((text) => tokensOf(tokenizer, text));
   const live = new LiveLine(process.stderr);
   const found = await compareEmbeddings(cache.folder, ids, {
@@ -81,10 +84,6 @@ async function embed(cache: Cache, texts: readonly string[], flags: EmbedFlags):
     note(`The page is ${flags.html}`);
   }
   print(`${flags.json ? printableJson(report, 0) : embedLines(report, tokenizer).join("\n")}\n`);
-}
-
-function openTokenizer({ folder, manifest }: Cache): Tokenizer {
-  return createTokenizer(decodeTokenizerData(readFileSync(join(folder, manifest.tokenizer.name))));
 }
 
 function tokensOf(tokenizer: Tokenizer, text: string): number[] {

@@ -67,6 +67,7 @@ export async function unpackShown(
 ): Promise<UnpackResult> {
   const { unpack } = await import("../unpack/unpack.ts");
   const { UnpackView } = await import("./unpack-view.ts");
+  const { describeCache } = await import("./describe-run.ts");
   const view = new UnpackView(stderr);
   const recorder = currentRecorder()?.unpack;
   let made = true;
@@ -85,6 +86,7 @@ export async function unpackShown(
       },
     });
     made = !result.reused;
+    if (recorder) recorder.model = describeCache(result);
     return result;
   } finally {
     recorder?.end(made);

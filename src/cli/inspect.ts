@@ -4,7 +4,8 @@ import { glyphsFor } from "./glyphs.ts";
 import { inspectJson } from "./inspect-json.ts";
 import { layoutLines } from "./inspect-layout.ts";
 import { inspectText } from "./inspect-text.ts";
-import { chooseModel, MODEL_FILE } from "./model-argument.ts";
+import { MODEL_FILE_ARGUMENT, modelOrBundled } from "./model-argument.ts";
+import { checkIsNoFolder } from "./model-file.ts";
 import { print } from "./note.ts";
 
 interface Flags {
@@ -19,7 +20,7 @@ export function inspectCommand(): Command {
     .description(
       "Show what a model file is: its shape, whether sluice runs it and with which --dtype, the disk and memory that takes, types by layer, metadata, tensors.",
     )
-    .argument("[model]", MODEL_FILE)
+    .argument("[model]", MODEL_FILE_ARGUMENT)
     .option("-m, --model <file>", "the model, as an option")
     .addOption(
       new Option("--layout", "draw the file instead: header, metadata, tensors, gaps, all parts").conflicts(
@@ -30,7 +31,9 @@ export function inspectCommand(): Command {
     .option("--verbose", "with --layout: every tensor and gap; when it fails, print where")
     .action((argument: string | undefined, flags: Flags) => {
       const { layout, json, verbose = false } = flags;
-      const gguf = openGguf(chooseModel(argument, flags.model, command));
+      const path = modelOrBundled(argument, flags.model, command);
+      checkIsNoFolder(path);
+      const gguf = openGguf(path);
       try {
         const lines = layout ? layoutLines(gguf, { verbose, glyphs: glyphsFor(process.env) }) : undefined;
         print(`${lines?.join("\n") ?? (json ? inspectJson(gguf) : inspectText(gguf))}\n`);

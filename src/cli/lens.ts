@@ -8,7 +8,7 @@ import { type LensReport, lensPage } from "./html/lens-page.ts";
 import { interruptSignal } from "./interrupt.ts";
 import { lensLines } from "./lens-view.ts";
 import { LiveLine } from "./live-line.ts";
-import { BUNDLED_MODEL, chooseModel, MODEL_OR_FOLDER } from "./model-argument.ts";
+import { MODEL_ARGUMENT, modelOrBundled } from "./model-argument.ts";
 import { note, print } from "./note.ts";
 import { wholeNumber } from "./options.ts";
 import { type PreparedPrompt, preparePrompt } from "./prepare-prompt.ts";
@@ -38,9 +38,9 @@ const POSITIONS = 16;
 export function lensCommand(): Commander {
   const command = new Command("lens")
     .description(
-      "Logit lens: what the model would say next after each of its layers, at each of the last positions of a text. Without a model, the small one that comes with sluice is looked at.",
+      "Logit lens: what the model would say next after each of its layers, at each of the last positions of a text.",
     )
-    .argument("[model]", MODEL_OR_FOLDER)
+    .argument("[model]", MODEL_ARGUMENT)
     .option("-m, --model <file>", "the model, as an option")
     .option(
       "-p, --prompt <text>",
@@ -71,7 +71,7 @@ export function lensCommand(): Commander {
   addTemplateOptions(command);
   return addUnpackOptions(addEngineOptions(command)).action(
     async (argument: string | undefined, flags: LensFlags) => {
-      const path = chooseModel(argument, flags.model, command, BUNDLED_MODEL);
+      const path = modelOrBundled(argument, flags.model, command);
       const promptFlags = { ...flags, template: flags.chat === true };
       const input = await readPrompt(promptSource(promptFlags, command), promptFlags, command);
       await withModel(path, flags, async (model) => {

@@ -6,7 +6,7 @@ import { addEngineOptions, type EngineFlags } from "./engine-options.ts";
 import { addUnpackOptions, type UnpackFlags } from "./ensure-unpacked.ts";
 import { interruptSignal } from "./interrupt.ts";
 import { LiveLine } from "./live-line.ts";
-import { chooseModel, MODEL_OR_FOLDER } from "./model-argument.ts";
+import { MODEL_ARGUMENT, modelOrBundled } from "./model-argument.ts";
 import { withModel } from "./with-model.ts";
 import { writeOutput } from "./write-output.ts";
 
@@ -18,13 +18,13 @@ export function logitsCommand(): Command {
     .description(
       "Write the logits after every token as float32, little-endian, (positions, vocabulary), to compare with other engines.",
     )
-    .argument("[model]", MODEL_OR_FOLDER)
+    .argument("[model]", MODEL_ARGUMENT)
     .option("-m, --model <file>", "the model, as an option")
     .requiredOption("--ids <list>", "token ids, separated by commas")
     .requiredOption("--out <file>", "file to write; - for stdout");
   return addUnpackOptions(addEngineOptions(command)).action(
     (argument: string | undefined, flags: LogitsFlags) => {
-      const path = chooseModel(argument, flags.model, command);
+      const path = modelOrBundled(argument, flags.model, command);
       const ids = parseIds(flags.ids, command);
       if (flags.out === "-" && process.stdout.isTTY) {
         command.error("error: binary output does not go to a terminal: give --out FILE");

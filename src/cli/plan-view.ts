@@ -1,7 +1,7 @@
 import { formatBytes } from "../format-bytes.ts";
 import { KV_TYPES } from "../kernels/kv-layout.ts";
 import type { DtypePlan, Plan } from "../plan/plan.ts";
-import { PROMPT_ROWS } from "../plan/plan.ts";
+import { isForetellable, PROMPT_ROWS } from "../plan/plan.ts";
 import { WORTH_MEASURING_BYTES } from "../stream/disk-speed.ts";
 import { formatTable } from "../timing/table.ts";
 import { printableLine } from "./printable.ts";
@@ -17,8 +17,19 @@ export function planLines(plan: Plan): string[] {
     (type) =>
       `${type} ${formatBytes(kvBytesPerToken[type])} a token, ${formatBytes(kvBytesPerToken[type] * contextLength)} for ${contextLength} tokens`,
   );
+  const head = `${printableLine(model.name)}: ${printableLine(model.architecture)}, ${model.layers.length} layers, ${countText(parameters)} weights`;
+  const needs = [
+    `${recommended.dtype} is recommended: the fewest bytes that keep every weight of the file as it is.`,
+    `Disk: ${formatBytes(diskFree)} free in ${root}; ${diskText(plan)}`,
+    `Memory: ring ${formatBytes(recommended.ringBytes)}, activations up to ${formatBytes(workingBytes)}, and what --ram keeps`,
+    `KV cache: ${kv.join("; ")}`,
+  ];
+  const unmeasured =
+    disk === undefined ? ["The disk could not be measured: nothing can be written there."] : [];
+  if (!isForetellable(plan))
+    return [head, "", ...sizeTable(plan), "", ...TOO_SMALL, "", ...needs, ...unmeasured];
   return [
-    `${printableLine(model.name)}: ${printableLine(model.architecture)}, ${model.layers.length} layers, ${countText(parameters)} weights`,
+    head,
     "",
     ...formatTable([
       ["seconds a token", "on disk", ...Object.values(BUDGETS), `pp${PROMPT_ROWS} t/s`, "weights"],
@@ -35,14 +46,27 @@ export function planLines(plan: Plan): string[] {
     `auto: what --ram auto takes of ${formatBytes(memoryFree)} that are free; all: everything in memory.`,
     ...cachedNote(plan, recommended),
     "",
-    `${recommended.dtype} is recommended: the fewest bytes that keep every weight of the file as it is.`,
-    `Disk: ${formatBytes(diskFree)} free in ${root}; ${diskText(plan)}`,
-    `Memory: ring ${formatBytes(recommended.ringBytes)}, activations up to ${formatBytes(workingBytes)}, and what --ram keeps`,
-    `KV cache: ${kv.join("; ")}`,
+    ...needs,
     `Arithmetic with ${threads} ${threads === 1 ? "thread" : "threads"}: ${dtypes.map(arithmeticText).join(", ")} of weights;`,
     `  at the end of ${contextLength} tokens a token takes ${secondsText(recommended.attentionSeconds)} longer`,
-    ...(disk === undefined ? ["The disk could not be measured: nothing can be written there."] : []),
+    ...unmeasured,
   ];
+}
+
+const TOO_SMALL = [
+  "A token takes milliseconds in each of them, too few to foretell which is faster; sluice bench times it.",
+  "The system keeps so small a model in memory, so --ram has nothing to gain.",
+];
+
+function sizeTable({ dtypes, recommended }: Plan): string[] {
+  return formatTable([
+    ["", "on disk", "weights"],
+    ...dtypes.map(({ dtype, bytes, exact }) => [
+      dtype === recommended ? `${dtype} (recommended)` : dtype,
+      formatBytes(bytes),
+      exact ? "exact" : "rounded",
+    ]),
+  ]);
 }
 
 /** What `plan --json` prints. */
@@ -70,6 +94,7 @@ export function planJson(plan: Plan): object {
     })),
     working_bytes: plan.workingBytes,
     recommended: plan.recommended,
+    foretellable: isForetellable(plan),
     dtypes: dtypes.map((dtype) => ({
       dtype: dtype.dtype,
       bytes: dtype.bytes,

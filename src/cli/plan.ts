@@ -3,7 +3,7 @@ import { Command, Option } from "commander";
 import { makePlan } from "../plan/plan.ts";
 import { openSubject } from "../plan/subject.ts";
 import { addCacheDirOption, resolveRoot } from "./cache-options.ts";
-import { chooseModel, MODEL_OR_FOLDER } from "./model-argument.ts";
+import { MODEL_ARGUMENT, modelOrBundled } from "./model-argument.ts";
 import { print } from "./note.ts";
 import { wholeNumber } from "./options.ts";
 import { planJson, planLines } from "./plan-view.ts";
@@ -22,7 +22,7 @@ export function planCommand(): Command {
     .description(
       "Show what a model needs of disk and memory in each dtype, and how fast it will be on this machine. Unpacks nothing.",
     )
-    .argument("[model]", MODEL_OR_FOLDER)
+    .argument("[model]", MODEL_ARGUMENT)
     .option("-m, --model <file>", "the model, as an option")
     .addOption(
       new Option(
@@ -37,7 +37,7 @@ export function planCommand(): Command {
     )
     .option("--json", "as one JSON object");
   return addCacheDirOption(command).action(async (argument: string | undefined, flags: Flags) => {
-    const subject = openSubject(chooseModel(argument, flags.model, command));
+    const subject = openSubject(modelOrBundled(argument, flags.model, command));
     const { threads = availableParallelism(), ctxSize, cacheDir, json } = flags;
     const plan = await makePlan(subject, { root: resolveRoot(cacheDir), threads, contextLength: ctxSize });
     print(`${json ? printableJson(planJson(plan)) : planLines(plan).join("\n")}\n`);

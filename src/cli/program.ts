@@ -30,7 +30,7 @@ const COMMANDS: readonly {
   },
   {
     name: "unpack",
-    usage: "<model>",
+    usage: "[model]",
     summary: "unpack a model into the cache, once",
     load: async () => (await import("./unpack.ts")).unpackCommand(),
   },
@@ -42,25 +42,25 @@ const COMMANDS: readonly {
   },
   {
     name: "inspect",
-    usage: "<model>",
+    usage: "[model]",
     summary: "show what a model file holds",
     load: async () => (await import("./inspect.ts")).inspectCommand(),
   },
   {
     name: "tokenize",
-    usage: "<model> [text]",
+    usage: "[model] [text]",
     summary: "show the tokens of a text",
     load: async () => (await import("./tokenize.ts")).tokenizeCommand(),
   },
   {
     name: "render",
-    usage: "<model>",
+    usage: "[model]",
     summary: "show what the chat template makes of messages",
     load: async () => (await import("./render.ts")).renderCommand(),
   },
   {
     name: "logits",
-    usage: "<model>",
+    usage: "[model]",
     summary: "write the logits of every position, to compare with other engines",
     load: async () => (await import("./logits.ts")).logitsCommand(),
   },

@@ -1,13 +1,11 @@
 import { Command } from "commander";
-import { openGguf } from "../gguf/open.ts";
-import { buildTokenizerData } from "../text/build-tokenizer-data.ts";
 import { createChatTemplate } from "../text/chat-template.ts";
 import { parseMessages } from "../text/messages.ts";
 import { promptOf } from "../text/prompt.ts";
 import { createTokenizer } from "../text/tokenizer.ts";
-import type { TokenizerData } from "../text/tokenizer-data.ts";
 import { decodeUtf8 } from "../text/utf8.ts";
-import { chooseModel, MODEL_FILE } from "./model-argument.ts";
+import { MODEL_ARGUMENT, modelOrBundled } from "./model-argument.ts";
+import { readTokenizerData } from "./model-file.ts";
 import { note, print } from "./note.ts";
 import { printableJson, printableLine } from "./printable.ts";
 import { readInput } from "./read-input.ts";
@@ -23,13 +21,13 @@ type RenderFlags = TemplateFlags & {
 export function renderCommand(): Command {
   const command = new Command("render")
     .description("Show what the chat template makes of a conversation: the text that the model gets to read.")
-    .argument("[model]", MODEL_FILE)
+    .argument("[model]", MODEL_ARGUMENT)
     .option("-m, --model <file>", "the model, as an option")
     .requiredOption("--messages <file>", "JSON list of messages; - reads it from stdin")
     .option("--no-generation-prompt", "do not open the model's turn at the end")
     .option("--json", "as one JSON object of text and token ids");
   return addTemplateOptions(command).action((argument: string | undefined, flags: RenderFlags) =>
-    render(chooseModel(argument, flags.model, command), flags),
+    render(modelOrBundled(argument, flags.model, command), flags),
   );
 }
 
@@ -49,13 +47,4 @@ async function render(path: string, flags: RenderFlags): Promise<void> {
     note(`sluice: ${printableLine(template.fallback)}: using ChatML instead`);
   }
   print(flags.json ? `${printableJson(prompt)}\n` : prompt.text);
-}
-
-function readTokenizerData(path: string): TokenizerData {
-  const gguf = openGguf(path);
-  try {
-    return buildTokenizerData(gguf);
-  } finally {
-    gguf.close();
-  }
 }

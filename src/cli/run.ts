@@ -6,7 +6,7 @@ import { addEngineOptions, type EngineFlags } from "./engine-options.ts";
 import { addUnpackOptions, type UnpackFlags } from "./ensure-unpacked.ts";
 import { EXPLAINED } from "./explain-view.ts";
 import { interruptSignal, signalExitCode } from "./interrupt.ts";
-import { BUNDLED_MODEL, chooseModel, MODEL_OR_FOLDER } from "./model-argument.ts";
+import { MODEL_ARGUMENT, modelOrBundled } from "./model-argument.ts";
 import { note } from "./note.ts";
 import {
   addGenerationOptions,
@@ -17,7 +17,13 @@ import {
 } from "./options.ts";
 import { droppedText, type Overflow, overflowOption } from "./overflow.ts";
 import { type PreparedPrompt, preparePrompt } from "./prepare-prompt.ts";
-import { type Prompt, type PromptFlags, promptSource, readPrompt } from "./prompt-source.ts";
+import {
+  type Prompt,
+  type PromptFlags,
+  type PromptSource,
+  promptSource,
+  readPrompt,
+} from "./prompt-source.ts";
 import { RunOutput } from "./run-output.ts";
 import { reportRun } from "./run-report.ts";
 import { addTemplateOptions, type TemplateFlags } from "./template-options.ts";
@@ -30,12 +36,11 @@ type RunFlags = PromptFlags &
   GenerationFlags &
   TemplateFlags &
   EngineFlags &
-  UnpackFlags & {
+  UnpackFlags &
+  EndingFlags & {
     readonly model?: string;
     readonly showTemplate?: boolean;
-    readonly overflow: Overflow;
     readonly logprobs?: number;
-    readonly stop?: readonly string[];
     readonly explain?: boolean;
     readonly json?: boolean;
     readonly jsonLines?: boolean;
@@ -45,7 +50,7 @@ type RunFlags = PromptFlags &
 /** Model and prompt: what is to be answered, and by whom. */
 export function addPromptOptions(command: Command): Command {
   return command
-    .argument("[model]", MODEL_OR_FOLDER)
+    .argument("[model]", MODEL_ARGUMENT)
     .option("-m, --model <file>", "the model, as an option")
     .option(
       "-p, --prompt <text>",
@@ -59,21 +64,50 @@ export function addPromptOptions(command: Command): Command {
     .option("--show-template", "print what the model gets to read, on stderr");
 }
 
+export interface EndingFlags {
+  readonly overflow: Overflow;
+  readonly stop?: readonly string[];
+}
+
+/** Where an answer ends, other than by the model or by its length. */
+export function addEndingOptions(command: Command): Command {
+  const stop = new Option("--stop <text>", "end where this text appears, and leave it out; may be repeated");
+  return command.addOption(overflowOption()).addOption(stop.argParser(collect));
+}
+
+/** What makes no sense is a usage error of `command`. */
+export function checkEnding(
+  { stop = [], overflow }: EndingFlags,
+  source: PromptSource,
+  command: Command,
+): void {
+  if (stop.includes("")) command.error("error: --stop needs a text that is not empty");
+  if (overflow === "slide" && source.kind !== "messages") {
+    command.error("error: --overflow slide needs --messages: a single prompt has no older turns to drop");
+  }
+}
+
+/** Say that the answer ended where the context is full, and what to do. */
+export function noteFullContext(context: number, { overflow }: EndingFlags, source: PromptSource): void {
+  const slides = source.kind === "messages" && overflow === "stop";
+  const advice = slides
+    ? "Raise it with -c, or drop the oldest turns: --overflow slide."
+    : "Raise it with -c.";
+  note(`sluice: stopped: the context of ${context} tokens is full\n  ${advice}`);
+}
+
 export function runCommand(): Command {
   const command = addPromptOptions(
     new Command("run").description(
-      "Generate one answer. It goes to stdout as it comes, everything else to stderr. Without a model, the small one that comes with sluice answers.",
+      "Generate one answer. It goes to stdout as it comes, everything else to stderr.",
     ),
   );
   const logprobs = new Option(
     "--logprobs <n>",
     "with --json or --json-lines: each token's log-probability, and the n best",
   );
-  const stop = new Option("--stop <text>", "end where this text appears, and leave it out; may be repeated");
-  addGenerationOptions(command)
-    .addOption(overflowOption())
+  addEndingOptions(addGenerationOptions(command))
     .addOption(logprobs.argParser(wholeNumber(0)))
-    .addOption(stop.argParser(collect))
     .option("--explain", "show for each token the best candidates, and what the sampler removed")
     .addOption(
       new Option("--json", "print one JSON object at the end instead of the text").conflicts("jsonLines"),
@@ -88,10 +122,7 @@ export function runCommand(): Command {
 }
 
 async function run(argument: string | undefined, flags: RunFlags, command: Command): Promise<void> {
-  const path = chooseModel(argument, flags.model, command, BUNDLED_MODEL);
-  if (argument === undefined && flags.model === undefined && process.stderr.isTTY) {
-    note("sluice: no model given: the small one that comes with sluice answers");
-  }
+  const path = modelOrBundled(argument, flags.model, command);
   const source = promptSource(flags, command);
   const sampling = samplingOptions(flags, command);
   const { predict, logprobs, stop = [] } = flags;
@@ -99,10 +130,7 @@ async function run(argument: string | undefined, flags: RunFlags, command: Comma
   if (logprobs !== undefined && format === "text") {
     command.error("error: --logprobs needs --json or --json-lines");
   }
-  if (stop.includes("")) command.error("error: --stop needs a text that is not empty");
-  if (flags.overflow === "slide" && source.kind !== "messages") {
-    command.error("error: --overflow slide needs --messages: a single prompt has no older turns to drop");
-  }
+  checkEnding(flags, source, command);
   const output = new RunOutput(format);
   const generate = async (model: Model, input: Prompt) => {
     const context = model.contextLength;
@@ -143,13 +171,7 @@ async function run(argument: string | undefined, flags: RunFlags, command: Comma
     output.end(reportRun({ model, session, prompt: prompt!, tokens: output.tokens, result }), model);
     if (flags.verbose) note((await verdictLines(model, { loadMs: model.loadMs, ...result })).join("\n"));
     else noteMemory(model, result.decode);
-    if (result.stop === "context") {
-      const slides = source.kind === "messages" && flags.overflow === "stop";
-      const advice = slides
-        ? "Raise it with -c, or drop the oldest turns: --overflow slide."
-        : "Raise it with -c.";
-      note(`sluice: stopped: the context of ${context} tokens is full\n  ${advice}`);
-    }
+    if (result.stop === "context") noteFullContext(context, flags, source);
     if (result.stop === "abort") process.exitCode = signalExitCode(interruptSignal.reason);
   };
   try {

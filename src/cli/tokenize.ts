@@ -1,10 +1,9 @@
 import { Command } from "commander";
-import { openGguf } from "../gguf/open.ts";
-import { buildTokenizerData } from "../text/build-tokenizer-data.ts";
 import { createTokenizer } from "../text/tokenizer.ts";
 import type { Tokenizer } from "../text/types.ts";
 import { decodeUtf8 } from "../text/utf8.ts";
-import { chooseModel, MODEL_FILE } from "./model-argument.ts";
+import { MODEL_ARGUMENT, modelOrBundled } from "./model-argument.ts";
+import { checkModelComesFirst, readTokenizerData } from "./model-file.ts";
 import { print } from "./note.ts";
 import { printableJson } from "./printable.ts";
 import { readInput } from "./read-input.ts";
@@ -21,7 +20,7 @@ interface TokenizeFlags {
 export function tokenizeCommand(): Command {
   const command = new Command("tokenize")
     .description("Show the tokens of a text, one a line: its id and what it stands for.")
-    .argument("[model]", `${MODEL_FILE}; one with nothing but a vocabulary will do`)
+    .argument("[model]", `${MODEL_ARGUMENT}; a file with nothing but a vocabulary will do`)
     .argument("[text]", "the text; without it or with - it comes from stdin")
     .option("-m, --model <file>", "the model, as an option")
     .option("-f, --file <file>", "the text is in this file, which may hold any bytes")
@@ -31,26 +30,18 @@ export function tokenizeCommand(): Command {
     .action(async (first: string | undefined, second: string | undefined, flags: TokenizeFlags) => {
       // With -m, the first argument is the text already.
       const [model, text, extra] = flags.model === undefined ? [first, second] : [undefined, first, second];
-      const path = chooseModel(model, flags.model, command);
+      const path = modelOrBundled(model, flags.model, command);
       if (extra !== undefined) command.error("error: too many arguments: the model is given with -m");
       if (text !== undefined && flags.file !== undefined) {
         command.error("error: more than one text: give it as an argument or with -f, not both");
       }
-      const tokenizer = openTokenizer(path);
+      if (model !== undefined) checkModelComesFirst(model);
+      const tokenizer = createTokenizer(readTokenizerData(path));
       const input = text === undefined || text === "-" ? await readInput(flags.file ?? "-") : text;
       const ids = tokenizer.encode(input, { special: flags.special === true, bos: flags.bos === true });
       print(flags.json ? `${tokensJson(tokenizer, ids)}\n` : tokenLines(tokenizer, ids));
     });
   return command;
-}
-
-function openTokenizer(path: string): Tokenizer {
-  const gguf = openGguf(path);
-  try {
-    return createTokenizer(buildTokenizerData(gguf));
-  } finally {
-    gguf.close();
-  }
 }
 
 function tokensJson(tokenizer: Tokenizer, ids: readonly number[]): string {

@@ -16,7 +16,8 @@ import {
   type UnpackFlags,
   unpackShown,
 } from "./ensure-unpacked.ts";
-import { chooseModel, MODEL_FILE } from "./model-argument.ts";
+import { MODEL_FILE_ARGUMENT, modelOrBundled } from "./model-argument.ts";
+import { checkIsNoFolder } from "./model-file.ts";
 import { print } from "./note.ts";
 import { printableJson, printableLine } from "./printable.ts";
 import { addTimingsOption } from "./timings-file.ts";
@@ -26,14 +27,15 @@ type Flags = UnpackFlags & { model?: string; force?: boolean; temp?: boolean; js
 export function unpackCommand(): Command {
   const command = new Command("unpack")
     .description("Unpack a model into the cache, once: one file per layer, laid out for streaming.")
-    .argument("[model]", MODEL_FILE)
+    .argument("[model]", MODEL_FILE_ARGUMENT)
     .option("-m, --model <file>", "the model, as an option")
     .option("--force", "unpack again, though it is there already")
     .option("--temp", "the same as --temp-cache")
     .option("--json", "print one JSON object instead of the table");
   return addTimingsOption(addUnpackOptions(command)).action(
     async (argument: string | undefined, flags: Flags) => {
-      const model = chooseModel(argument, flags.model, command);
+      const model = modelOrBundled(argument, flags.model, command);
+      checkIsNoFolder(model);
       const root = flags.temp || flags.tempCache ? temporaryRoot() : resolveRoot(flags.cacheDir);
       const unpacked = chooseCache(findCaches(root, fileFingerprint(model)), {});
       const dtype = flags.dtype ?? (await defaultDtype(model, root, unpacked));

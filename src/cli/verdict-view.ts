@@ -7,6 +7,7 @@ import { arithmeticSpeed, plainBytes } from "../plan/arithmetic-speed.ts";
 import type { Cache } from "../store/cache.ts";
 import { availableMemory } from "../stream/available-memory.ts";
 import { diskSpeed, WORTH_MEASURING_BYTES } from "../stream/disk-speed.ts";
+import { handoverSentence } from "../timing/handover.ts";
 import type { GenerationTiming } from "../timing/report.ts";
 import { perSecond, type Summable, sumTimings } from "../timing/statistics.ts";
 import type { Reachable } from "../timing/table.ts";
@@ -24,7 +25,13 @@ const WORTH_A_WORD = 1.3;
 export async function verdictLines(model: Model, timing: GenerationTiming): Promise<string[]> {
   const { reachable, circumstances } = await circumstancesOf(model, model.memory(), timing.decode);
   const verdict = judge(timing.decode, circumstances);
-  return [...timingLines(timing, reachable), ...(verdict ? ["", verdict.text] : [])];
+  const handover = handoverSentence(timing.prefill);
+  return [
+    ...timingLines(timing, reachable),
+    ...(verdict || handover ? [""] : []),
+    ...(verdict ? [verdict.text] : []),
+    ...(handover ? [handover] : []),
+  ];
 }
 
 /** What decode sweeps are held against: of large models disk and arithmetic, which are measured, if they are not yet. */
@@ -73,7 +80,7 @@ async function reachableBy(
 }
 
 /** What `--ram auto` would have beyond what is in memory now. */
-export function memoryOf({ residentBytes, streamedBytes }: Memory): Circumstances {
+export function memoryOf({ residentBytes, streamedBytes, direct }: Memory): Circumstances {
   // All but further weights is in memory already.
   const available = availableMemory() + OVERHEAD_BYTES;
   const more = residentBudget({
@@ -83,5 +90,5 @@ export function memoryOf({ residentBytes, streamedBytes }: Memory): Circumstance
     kvBytes: 0,
     available,
   });
-  return { residentBytes, streamedBytes, roomBytes: more };
+  return { residentBytes, streamedBytes, roomBytes: more, direct };
 }

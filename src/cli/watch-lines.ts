@@ -106,11 +106,10 @@ class Drawing {
 
   meters(withContext: boolean): string[] {
     const { state, kv } = { state: this.#state, kv: formatBytes(this.#state.kvBytes) };
-    const { rssBytes, weightBytes, overheadBytes, kvBytes, contextLength, promptDone, tokens } = state;
+    const { rssBytes, weightBytes, overheadBytes, kvBytes, contextLength, contextTokens } = state;
     const budget = weightBytes + overheadBytes + kvBytes;
     const rss = `${formatBytes(rssBytes)} of ${formatBytes(budget)}`;
     const weights = `weights ${formatBytes(weightBytes)}`;
-    const context = promptDone + Math.max(0, tokens - 1);
     return [
       this.#diskMeter(),
       this.#meter("working", 1 - state.waiting, "green", [
@@ -126,8 +125,8 @@ class Drawing {
       ]),
       ...(withContext
         ? [
-            this.#meter("context", context / contextLength, undefined, [
-              `${context} of ${contextLength} tokens`,
+            this.#meter("context", contextTokens / contextLength, undefined, [
+              `${contextTokens} of ${contextLength} tokens`,
             ]),
           ]
         : []),
@@ -162,17 +161,9 @@ class Drawing {
   #diskMeter(): string {
     const { source, diskSpeed, readRate, highestRate } = this.#state;
     if (source === "memory") return this.#meter("disk", 0, "cyan", ["all weights are in memory", "idle"]);
-    const rate = `${formatBytes(readRate)}/s`;
-    const speed = diskSpeed === undefined ? undefined : `${formatBytes(diskSpeed)}/s`;
-    const texts =
-      source === "disk"
-        ? [...(speed ? [`${rate} of ${speed}`] : []), rate]
-        : [
-            ...(speed ? [`${rate} through the page cache (disk: ${speed})`] : []),
-            ...[`${rate} through the page cache`, `${rate}, page cache`, rate],
-          ];
-    const full = Math.max(diskSpeed ?? 0, highestRate);
-    return this.#meter("disk", full > 0 ? readRate / full : 0, "cyan", texts);
+    // Only what bypasses the page cache has a limit: else the bar can but tell how it was before.
+    const full = (source === "disk" ? diskSpeed : undefined) ?? highestRate;
+    return this.#meter("disk", full > 0 ? readRate / full : 0, "cyan", diskTexts(this.#state));
   }
 
   #meter(name: string, share: number, style: Style, texts: readonly string[]): string {
@@ -216,6 +207,26 @@ class Drawing {
     }
     return line;
   }
+}
+
+/** How fast weights are read, and against what; the longest text first. */
+function diskTexts({ source, diskSpeed, readRate, highestRate }: WatchState): string[] {
+  const rate = `${formatBytes(readRate)}/s`;
+  const disk = diskSpeed === undefined ? undefined : `${formatBytes(diskSpeed)}/s`;
+  const most = `at most ${formatBytes(highestRate)}/s`;
+  if (source === "page cache") {
+    const through = `${rate} through the page cache`;
+    return [
+      disk ? `${through} (disk: ${disk})` : `${through}, ${most}`,
+      through,
+      `${rate}, page cache`,
+      rate,
+    ];
+  }
+  if (diskSpeed === undefined) return [`${rate}, ${most} so far`, rate];
+  if (readRate > diskSpeed)
+    return [`${rate}, above the ${disk} that were measured`, `${rate}, above ${disk}`, rate];
+  return [`${rate} of ${disk}`, rate];
 }
 
 type Style = keyof typeof STYLES | undefined;

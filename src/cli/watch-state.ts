@@ -15,7 +15,7 @@ export interface WatchSubject {
   readonly weightBytes: number;
   /** Bytes of everything but weights and KV cache that the process may take. */
   readonly overheadBytes: number;
-  /** How weights are read, and the bytes per second that were measured of the disk, where they were. */
+  /** How weights are read, and the bytes per second that the disk was measured to give when read so, where it was. */
   readonly source: "disk" | "page cache" | "memory";
   readonly diskSpeed: number | undefined;
 }
@@ -27,6 +27,8 @@ export interface Sample {
   readonly position: SweepPosition;
   readonly rssBytes: number;
   readonly kvBytes: number;
+  /** Tokens in the KV cache. */
+  readonly contextTokens: number;
 }
 
 export interface WatchState extends WatchSubject {
@@ -34,6 +36,7 @@ export interface WatchState extends WatchSubject {
   readonly position: SweepPosition;
   readonly rssBytes: number;
   readonly kvBytes: number;
+  readonly contextTokens: number;
   /** Bytes per second of the last seconds, and the most there was. */
   readonly readRate: number;
   readonly highestRate: number;
@@ -101,13 +104,13 @@ export class Watched {
   state(): WatchState {
     const sample = this.#samples.at(-1);
     if (sample === undefined) throw new RangeError("nothing was looked at");
-    const { now, position, rssBytes, kvBytes } = sample;
+    const { now, position, rssBytes, kvBytes, contextTokens } = sample;
     const seconds = (now - this.#start) / 1000;
     const promptDone = this.#promptDone(position);
     const secondsPerToken = this.#secondsPerToken();
     return {
       ...this.#subject,
-      ...{ phase: this.#tokens === 0 ? "prompt" : "answer", position, rssBytes, kvBytes },
+      ...{ phase: this.#tokens === 0 ? "prompt" : "answer", position, rssBytes, kvBytes, contextTokens },
       ...{ readRate: this.#readRate(), highestRate: this.#highestRate, waiting: this.#waiting() },
       ...{ promptDone, tokens: this.#tokens, lastToken: this.#lastToken, text: this.#text },
       ...{ seconds, secondsPerToken },

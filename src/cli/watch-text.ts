@@ -7,7 +7,8 @@ import type { WatchState } from "./watch-state.ts";
 /** What of a generation fits into one line: for where there is no window to draw in. */
 export function watchLine(state: WatchState, glyphs: Glyphs): string {
   const { source, readRate, waiting, rssBytes } = state;
-  const reading = source === "memory" ? [] : [`${formatBytes(readRate)}/s read`];
+  const from = source === "disk" ? "from disk" : "through the page cache";
+  const reading = source === "memory" ? [] : [`${formatBytes(readRate)}/s ${from}`];
   const figures = [...reading, `${percent(waiting)} waiting`, `RSS ${formatBytes(rssBytes)}`];
   return [...progressPieces(state), ...figures].join(glyphs.between);
 }

@@ -7,20 +7,22 @@ import type { GenerateResult } from "../engine/types.ts";
 import { formatBytes } from "../format-bytes.ts";
 import { diskSpeed, WORTH_MEASURING_BYTES } from "../stream/disk-speed.ts";
 import { sumStages, sumTimings } from "../timing/statistics.ts";
-import { answer } from "./answer.ts";
+import { answerWithin } from "./answer-within.ts";
 import { addEngineOptions, type EngineFlags } from "./engine-options.ts";
 import { addUnpackOptions, type UnpackFlags } from "./ensure-unpacked.ts";
 import { glyphsFor } from "./glyphs.ts";
 import { interruptSignal, signalExitCode } from "./interrupt.ts";
-import { chooseModel } from "./model-argument.ts";
+import { modelOrBundled } from "./model-argument.ts";
 import { note, print } from "./note.ts";
 import { addGenerationOptions, type GenerationFlags, samplingOptions } from "./options.ts";
+import { droppedText } from "./overflow.ts";
 import { preparePrompt } from "./prepare-prompt.ts";
 import { printableLine } from "./printable.ts";
 import { formatDuration } from "./progress-bars.ts";
 import { type PromptFlags, promptSource, readPrompt } from "./prompt-source.ts";
-import { addPromptOptions } from "./run.ts";
+import { addEndingOptions, addPromptOptions, checkEnding, type EndingFlags, noteFullContext } from "./run.ts";
 import { addTemplateOptions, type TemplateFlags } from "./template-options.ts";
+import { thinkMarks } from "./thinking.ts";
 import { addTimingsOption } from "./timings-file.ts";
 import { verdictLines } from "./verdict-view.ts";
 import type { WatchSubject } from "./watch-state.ts";
@@ -32,7 +34,8 @@ type WatchFlags = PromptFlags &
   GenerationFlags &
   TemplateFlags &
   EngineFlags &
-  UnpackFlags & {
+  UnpackFlags &
+  EndingFlags & {
     readonly model?: string;
     readonly showTemplate?: boolean;
     readonly verbose?: boolean;
@@ -49,7 +52,7 @@ export function watchCommand(): Command {
       "Generate one answer as run does, and watch the model at work on the whole window.",
     ),
   );
-  addGenerationOptions(command).option(
+  addEndingOptions(addGenerationOptions(command)).option(
     "--verbose",
     "print times at the end: load, prefill, decode, and by layer",
   );
@@ -60,49 +63,61 @@ export function watchCommand(): Command {
 }
 
 async function watch(argument: string | undefined, flags: WatchFlags, command: Command): Promise<void> {
-  const path = chooseModel(argument, flags.model, command);
+  const path = modelOrBundled(argument, flags.model, command);
   const source = promptSource(flags, command);
   const sampling = samplingOptions(flags, command);
-  const { predict } = flags;
+  checkEnding(flags, source, command);
+  const { predict, stop = [] } = flags;
   const input = await readPrompt(source, flags, command);
   await withModel(path, flags, async (model) => {
-    const prompt = preparePrompt(model, input, flags);
-    if (prompt.warning) note(prompt.warning);
-    if (flags.showTemplate) note(prompt.text);
     const session = model.createSession();
     const quit = new AbortController();
     const started = performance.now();
-    const view = new WatchView({
-      subject: subjectOf(model, prompt.ids.length, predict),
-      look: () => look(model, session),
-      onQuit: () => quit.abort(),
-    });
-    const result = await answer(session, prompt.ids, {
+    const context = model.contextLength;
+    const remarks: string[] = [];
+    let view: WatchView | undefined;
+    const result = await answerWithin(model, session, typeof input === "string" ? [] : input, {
+      overflow: flags.overflow,
+      prepare: (messages) => preparePrompt(model, typeof input === "string" ? input : messages, flags),
+      marks: thinkMarks((flags.chatTemplateFile ?? model.template).source),
       sampling,
+      stop,
       ...(predict >= 0 && { maxTokens: predict }),
       signal: AbortSignal.any([quit.signal, interruptSignal]),
-      onProgress: view.onProgress,
-      onToken: view.onToken,
+      onPrompt: (prompt) => {
+        if (prompt.warning) note(prompt.warning);
+        if (flags.showTemplate) note(prompt.text);
+        view = new WatchView({
+          subject: subjectOf(model, prompt.ids.length, flags),
+          look: () => look(model, session),
+          onQuit: () => quit.abort(),
+        });
+      },
+      onProgress: (progress) => view?.onProgress(progress),
+      onToken: (token) => view?.onToken(token),
+      // The window is no place for it: what is written there is gone with it.
+      onDrop: (dropped, computed) => remarks.push(`sluice: ${droppedText(dropped, { context, computed })}`),
     }).finally(() => {
-      view.end();
-      if (view.text !== "") print(view.text.endsWith("\n") ? view.text : `${view.text}\n`);
+      view?.end();
+      const text = view?.text ?? "";
+      if (text !== "") print(text.endsWith("\n") ? text : `${text}\n`);
     });
+    for (const remark of remarks) note(remark);
     note(summaryLine(model, result, (performance.now() - started) / 1000));
     if (flags.verbose) note((await verdictLines(model, { loadMs: model.loadMs, ...result })).join("\n"));
-    if (result.stop === "context") {
-      note(`sluice: stopped: the context of ${model.contextLength} tokens is full\n  Raise it with -c.`);
-    }
+    if (result.stop === "context") noteFullContext(context, flags, source);
     if (result.stop === "abort" && interruptSignal.aborted)
       process.exitCode = signalExitCode(interruptSignal.reason);
   });
 }
 
-function subjectOf(model: Model, promptTokens: number, predict: number): WatchSubject {
+function subjectOf(model: Model, promptTokens: number, { predict, overflow }: WatchFlags): WatchSubject {
   const { manifest, folder, contextLength } = model;
   const { ringBytes, residentBytes, streamedBytes, direct, threads } = model.memory();
   const { text, between } = glyphsFor(process.env);
   const { name, architecture, layers } = manifest.model;
   const speed = streamedBytes < WORTH_MEASURING_BYTES ? undefined : diskSpeed(dirname(folder));
+  const room = overflow === "slide" ? Infinity : contextLength - promptTokens + 1;
   const parts = [
     text(printableLine(name)),
     `${text(printableLine(architecture))}, ${layers.length} layers`,
@@ -113,12 +128,12 @@ function subjectOf(model: Model, promptTokens: number, predict: number): WatchSu
     title: parts.join(between),
     stages: model.progress.stages,
     promptTokens,
-    tokenLimit: predict >= 0 ? Math.min(predict, contextLength - promptTokens + 1) : Infinity,
+    tokenLimit: predict >= 0 ? Math.min(predict, room) : Infinity,
     contextLength,
     weightBytes: ringBytes + residentBytes,
     overheadBytes: OVERHEAD_BYTES,
     source: streamedBytes === 0 ? "memory" : direct ? "disk" : "page cache",
-    diskSpeed: speed && Math.max(speed.direct ?? 0, speed.buffered),
+    diskSpeed: (direct ? speed?.direct : speed?.buffered) ?? undefined,
   };
 }
 
@@ -127,6 +142,7 @@ function look(model: Model, session: Session) {
     position: model.progress.position(),
     rssBytes: process.memoryUsage.rss(),
     kvBytes: session.kvBytes,
+    contextTokens: session.ids.length,
   };
 }
 

@@ -6,7 +6,7 @@ import type { Hyperparameters } from "../model/types.ts";
 import { mediumOf } from "../store/medium.ts";
 import type { Dtype } from "../store/types.ts";
 import { availableMemory } from "../stream/available-memory.ts";
-import { type DiskSpeed, diskSpeed } from "../stream/disk-speed.ts";
+import { type DiskSpeed, diskSpeed, WORTH_MEASURING_BYTES } from "../stream/disk-speed.ts";
 import { type PlannedFile, planFiles } from "../unpack/planned-file.ts";
 import { promptSeconds, type SweepLoad, tokenSeconds } from "./forecast.ts";
 import {
@@ -59,6 +59,14 @@ export interface Plan {
   readonly dtypes: readonly DtypePlan[];
   /** The exact dtype of fewest bytes. */
   readonly recommended: Dtype;
+}
+
+/**
+ * Whether the speeds of a plan mean anything. A sweep over less takes milliseconds, of which most is what threads wait for
+ * each other: what a measurement of some milliseconds finds then differs from one time to the next.
+ */
+export function isForetellable({ dtypes }: Pick<Plan, "dtypes">): boolean {
+  return dtypes.some(({ sweepBytes }) => sweepBytes >= WORTH_MEASURING_BYTES);
 }
 
 export interface PlanOptions {

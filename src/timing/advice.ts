@@ -1,7 +1,7 @@
 /** What limited a run, in a sentence, and what would make it faster, by how much: from what was recorded. */
 import { formatBytes } from "../format-bytes.ts";
 import type { CondensedRecording } from "./condense.ts";
-import { type Speed, speedOf } from "./facts.ts";
+import { readingPlace, type Speed, speedOf } from "./facts.ts";
 import { formatMs, formatShare } from "./units.ts";
 
 export interface Advice {
@@ -24,6 +24,7 @@ export function verdictSentence(recording: CondensedRecording): string {
   const token = formatMs(decode.ms / decode.sweeps);
   const waiting = `${formatMs(decode.waitMs / decode.sweeps)} (${formatShare(decode.waitMs / decode.ms)})`;
   const rate = `${formatBytes(decode.bytesPerSecond)}/s`;
+  const place = readingPlace(recording);
   if (verdict === undefined) return `A token takes ${token}, and ${waiting} of that is waiting for bytes.`;
   const limit =
     machine.disk === undefined
@@ -31,13 +32,13 @@ export function verdictSentence(recording: CondensedRecording): string {
       : `, ${formatShare(decode.bytesPerSecond / machine.disk)} of the ${formatBytes(machine.disk)}/s measured for it`;
   switch (verdict.bound) {
     case "disk":
-      return `Bound by the disk. A token takes ${token}, and ${waiting} of that is waiting for bytes. The disk gives ${rate}${limit}.`;
+      return `The disk sets the speed. A token takes ${token}, and ${waiting} of that is waiting for bytes. The disk gives ${rate}${limit}.`;
     case "page cache":
-      return `Bound by the system’s page cache. A token takes ${token}, and ${waiting} of that is waiting for bytes, though they come out of memory at ${rate}, faster than the disk can read.`;
+      return `Reading sets the speed, through the system’s page cache. A token takes ${token}, and ${waiting} of that is waiting for bytes. They come at ${rate}, ${machine.disk === undefined ? "out of memory or from disk: only the system knows" : "faster than the disk can read: many of them were in memory already, in the page cache"}.`;
     case "compute":
-      return `Bound by the arithmetic. A token takes ${token}, and only ${waiting} of that is waiting for bytes: at ${rate} the disk keeps up.`;
+      return `The arithmetic sets the speed. A token takes ${token}, and only ${waiting} of that is waiting for bytes: reading, at ${rate}${place && ` ${place}`}, keeps up.`;
     case "memory":
-      return `All weights are in memory. A token takes ${token}, and ${formatMs(decode.computeMs / decode.sweeps)} of that is arithmetic; nothing is read from disk but the token’s embedding.`;
+      return `The arithmetic sets the speed, for all weights are in memory. A token takes ${token}, and ${formatMs(decode.computeMs / decode.sweeps)} of that is arithmetic; nothing is read but the token’s embedding.`;
   }
 }
 
@@ -63,7 +64,7 @@ export function advise(recording: CondensedRecording): Advice[] {
   const { verdict } = recording;
   if (decode === undefined || verdict === undefined || decode.ms === 0) return [];
   if (verdict.bound === "compute" || verdict.bound === "memory")
-    return [...dtypeAdvice(recording, decode), ...computeAdvice(recording)];
+    return [...measureAdvice(recording), ...computeAdvice(recording, decode)];
   return [
     memoryAdvice(recording),
     ...dtypeAdvice(recording, decode),
@@ -82,55 +83,69 @@ function memoryAdvice({ verdict }: CondensedRecording): Advice {
   };
 }
 
-/** Fewer bytes for the same weights: less to read, and no more to compute. */
-function dtypeAdvice({ model, verdict }: CondensedRecording, decode: Speed): Advice[] {
+/** Milliseconds of a sweep that are no waiting: reading less, or faster, leaves them as they are. */
+function busyMs({ ms, waitMs, sweeps }: Speed): number {
+  return (ms - waitMs) / sweeps;
+}
+
+/**
+ * Fewer bytes for the same weights: less to wait for. What the arithmetic takes in another dtype no recording knows, so
+ * it is taken to stay as it is.
+ */
+function dtypeAdvice({ model }: CondensedRecording, decode: Speed): Advice[] {
   const now = WEIGHT_BYTES[model?.dtype ?? ""];
   if (model === undefined || now === undefined) return [];
-  const streaming = verdict?.bound === "disk" || verdict?.bound === "page cache";
-  const seconds = decode.ms / 1000 / decode.sweeps;
-  const computing = decode.computeMs / 1000 / decode.sweeps;
+  const { streamedBytes, residentBytes } = model;
+  const ms = decode.ms / decode.sweeps;
   return Object.entries(WEIGHT_BYTES)
     .filter(([, bytes]) => bytes < now)
     .map(([dtype, bytes]) => {
-      const ratio = bytes / now;
-      const what = `Unpack as ${dtype} (--dtype ${dtype})`;
-      const all = (model.streamedBytes + model.residentBytes) * ratio;
-      if (!streaming)
-        return {
-          what,
-          effect: `${formatShare(ratio)} of the bytes for the arithmetic to go through: up to ${times(1 / ratio)}.`,
-        };
-      const streamed = Math.max(0, all - model.residentBytes);
-      const factor = seconds / Math.max((seconds * streamed) / model.streamedBytes, computing * ratio);
-      return {
-        what,
-        effect: `${formatBytes(streamed)} to read for a token in place of ${formatBytes(model.streamedBytes)}: about ${times(factor)}.`,
-      };
+      const streamed = Math.max(0, ((streamedBytes + residentBytes) * bytes) / now - residentBytes);
+      const left = Math.max(busyMs(decode), (ms * streamed) / streamedBytes);
+      return { dtype, streamed, factor: ms / left, saved: ms - left };
     })
+    .filter(({ factor }) => factor >= LEAST_FACTOR)
+    .map(({ dtype, streamed, factor, saved }) => ({
+      what: `Unpack as ${dtype} (--dtype ${dtype})`,
+      effect: `${formatBytes(streamed)} to read for a token in place of ${formatBytes(streamedBytes)} would save ${formatMs(saved)} of waiting: ${times(factor)}.`,
+    }))
     .reverse();
 }
 
-/** With a disk twice as fast; and where the arithmetic is all that is left. */
+/** Where nobody waits for bytes, only a measurement tells whether fewer of them are computed faster. Small models need none. */
+function measureAdvice({ model, machine }: CondensedRecording): Advice[] {
+  const smaller = (WEIGHT_BYTES[model?.dtype ?? ""] ?? 0) > WEIGHT_BYTES["q8"];
+  if (!smaller || machine.arithmetic === undefined) return [];
+  return [
+    {
+      what: "Another dtype (--dtype q8 or f16)",
+      effect: "the arithmetic may be faster with it: this recording cannot tell, sluice plan measures it.",
+    },
+  ];
+}
+
+/** With a disk twice as fast; and where the waiting is over. */
 function diskAdvice(decode: Speed): Advice {
-  const most = decode.ms / decode.computeMs;
+  const most = decode.ms / decode.sweeps / busyMs(decode);
   const twice = Math.min(2, most);
   const what = "A faster disk";
   if (most < LEAST_FACTOR)
     return { what, effect: "would bring less than 5 %: the arithmetic takes as long." };
   return {
     what,
-    effect: `one of twice the speed would make it ${times(twice)}; beyond ${times(most)} the arithmetic is what is left.`,
+    effect: `one of twice the speed would make it ${times(twice)}; at ${times(most)} there is no more waiting to save.`,
   };
 }
 
-function computeAdvice({ model, machine, verdict }: CondensedRecording): Advice[] {
+function computeAdvice({ model, machine, verdict }: CondensedRecording, decode: Speed): Advice[] {
   const threads = model?.threads ?? machine.processors;
+  const most = decode.ms / (decode.ms - decode.computeMs * (1 - threads / machine.processors));
   const more: Advice[] =
-    threads < machine.processors
+    threads < machine.processors && most >= LEAST_FACTOR
       ? [
           {
             what: `More threads (-t ${machine.processors})`,
-            effect: `this machine has ${machine.processors} processors, and ${threads} computed: up to ${times(machine.processors / threads)}.`,
+            effect: `this machine has ${machine.processors} processors, and ${threads} computed: at best ${times(most)}.`,
           },
         ]
       : [];

@@ -1,17 +1,18 @@
 import type { RecordedStage, Recording } from "./recording.ts";
 
 const COLUMNS = [
-  ...["kind", "sweep", "rows", "start_ms", "stage", "bytes", "read_ms", "wait_ms", "compute_ms"],
-  ...["attention_ms", "feed_forward_ms", "dequantize_ms", "encode_ms", "write_ms"],
+  ...["kind", "sweep", "rows", "start_ms", "ms", "handover_ms", "sample_ms", "stage", "bytes", "read_ms"],
+  ...["wait_ms", "compute_ms", "attention_ms", "feed_forward_ms", "dequantize_ms", "encode_ms", "write_ms"],
 ] as const;
 type Line = Partial<Record<(typeof COLUMNS)[number], string | number>>;
 
-/** One line for each file of an unpack and for each stage of each sweep; what a line has no value for is empty. */
+/** One line for each file of an unpack and for each stage of each sweep; what a line has no value for is empty. A sweep's own times are on each of its lines. */
 export function csvText({ unpack, sweeps }: Recording): string {
   const files = (unpack?.files ?? []).map(
     (file): Line => ({
       kind: "unpack",
       start_ms: file.startMs,
+      ms: file.ms,
       stage: file.name,
       bytes: file.stored,
       read_ms: file.readMs,
@@ -20,15 +21,17 @@ export function csvText({ unpack, sweeps }: Recording): string {
       write_ms: file.writeMs,
     }),
   );
-  const stages = sweeps.flatMap(({ kind, rows, startMs, embedding, layers, output }, sweep) => {
-    const line = (stage: string | number, recorded: RecordedStage): Line => ({
-      ...{ kind, sweep, rows, start_ms: startMs, stage },
-      bytes: recorded.bytes,
-      read_ms: recorded.readMs,
-      wait_ms: recorded.waitMs,
-      compute_ms: recorded.computeMs,
-      ...(recorded.attentionMs !== undefined && { attention_ms: recorded.attentionMs }),
-      ...(recorded.feedForwardMs !== undefined && { feed_forward_ms: recorded.feedForwardMs }),
+  const stages = sweeps.flatMap((recorded, sweep) => {
+    const { kind, rows, startMs, ms, handoverMs, sampleMs, embedding, layers, output } = recorded;
+    const line = (stage: string | number, part: RecordedStage): Line => ({
+      ...{ kind, sweep, rows, start_ms: startMs, ms, sample_ms: sampleMs, stage },
+      ...(handoverMs !== undefined && { handover_ms: handoverMs }),
+      bytes: part.bytes,
+      read_ms: part.readMs,
+      wait_ms: part.waitMs,
+      compute_ms: part.computeMs,
+      ...(part.attentionMs !== undefined && { attention_ms: part.attentionMs }),
+      ...(part.feedForwardMs !== undefined && { feed_forward_ms: part.feedForwardMs }),
     });
     return [
       line("embedding", embedding),

@@ -18,6 +18,12 @@ export interface Speed {
   readonly computeMs: number;
 }
 
+/** How weights were read. What comes through the page cache may have been there, or come from disk: only the system knows. */
+export function readingPlace({ model }: Pick<CondensedRecording, "model">): string {
+  if (model === undefined) return "";
+  return model.direct ? "from disk" : "through the page cache";
+}
+
 /** Undefined where there was no sweep of the kind. */
 export function speedOf({ sweeps }: CondensedRecording, kind: RecordedSweep["kind"]): Speed | undefined {
   const chosen = sweepsOf(sweeps, kind);

@@ -4,7 +4,8 @@ import { readFileSync } from "node:fs";
 import { formatBytes } from "../format-bytes.ts";
 import { advise, verdictSentence } from "./advice.ts";
 import { comparison } from "./comparison.ts";
-import { type CondensedRecording, condense } from "./condense.ts";
+import { type CondensedRecording, condense, sweepsOf } from "./condense.ts";
+import { handoverSentence } from "./handover.ts";
 import { Html, html, scriptJson } from "./html.ts";
 import type { Recording } from "./recording.ts";
 import { keyFigures, reportLabels, summaryRows } from "./report-summary.ts";
@@ -25,7 +26,9 @@ export function htmlReport(recordings: readonly Recording[]): string {
   const script = readFileSync(new URL("page.js", PAGE), "utf8");
   const style = readFileSync(new URL("page.css", PAGE), "utf8");
   const policy = `default-src 'none'; script-src '${hashOf(script)}'; style-src '${hashOf(style)}'; base-uri 'none'; form-action 'none'`;
-  const names = [...new Set(condensed.map(({ model, command }) => model?.name ?? command))];
+  const names = [
+    ...new Set(condensed.map(({ model, unpack, command }) => (model ?? unpack?.model)?.name ?? command)),
+  ];
   const title = `Timing of ${names.join(" and ")}`;
   const page = html`<!doctype html>
 <html lang="en">
@@ -59,20 +62,23 @@ ${summaryTable(condensed, labels)}
   return page.markup;
 }
 
-function whenAndWhere({ command, began, machine, model }: CondensedRecording, label: string): Html {
+function whenAndWhere({ command, began, machine, model, unpack }: CondensedRecording, label: string): Html {
   const moment = began.replace("T", " ").replace(/(:\d\d)(\.\d+)?Z$/, "$1 UTC");
-  const weights =
-    model &&
-    `${model.layers} layers, ${model.dtype}, ${formatBytes(model.streamedBytes)} read for a token, ${formatBytes(model.residentBytes)} kept in memory. `;
+  const made = unpack?.model;
+  const weights = model
+    ? `${model.layers} layers, ${model.dtype}, ${formatBytes(model.streamedBytes)} read for a token, ${formatBytes(model.residentBytes)} kept in memory. `
+    : made && `${made.layers} layers, unpacked as ${made.dtype}. `;
   return html`<span>${label && html`<b>${label}</b> `}${weights}<code>sluice ${command}</code> on ${machine.cpu}, <time datetime="${began}">${moment}</time></span> `;
 }
 
 function verdictCard(recording: CondensedRecording, label: string): Html {
   const advice = advise(recording);
+  const handover = handoverSentence(sweepsOf(recording.sweeps, "prefill"));
   return html`<section class="card verdict" data-bound="${recording.verdict?.bound ?? "none"}">
 <div>
 <h2>${label ? html`${label}: verdict` : "Verdict"}</h2>
 <p class="lead">${tieUnits(verdictSentence(recording))}</p>
+${handover && html`<p>${tieUnits(handover)}</p>`}
 ${
   advice.length > 0 &&
   html`<h3>What would help</h3>

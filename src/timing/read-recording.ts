@@ -76,6 +76,15 @@ const file = object<RecordedFile>({
 });
 
 const unpack = object<RecordedUnpack>({
+  model: optional(
+    object<NonNullable<RecordedUnpack["model"]>>({
+      name: line,
+      architecture: line,
+      layers: count,
+      dtype: line,
+      cache: line,
+    }),
+  ),
   prepareMs: optional(amount),
   finishMs: optional(amount),
   files: array(file, 2 * MOST_LAYERS),

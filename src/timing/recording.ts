@@ -77,6 +77,8 @@ export interface Span {
 }
 
 export interface RecordedUnpack {
+  /** What was made. */
+  readonly model?: Pick<RecordedModel, "name" | "architecture" | "layers" | "dtype" | "cache">;
   /** Before the first file: header, plan, tokenizer, lock, and a look at what an earlier run has left. */
   readonly prepareMs?: number;
   /** After the last file: manifest, and putting everything in its place. */

@@ -1,7 +1,7 @@
 /** What a report says of a recording before its charts: key figures, and model, machine and speed as a table. */
 import { formatBytes } from "../format-bytes.ts";
 import type { CondensedRecording } from "./condense.ts";
-import { speedOf } from "./facts.ts";
+import { readingPlace, speedOf } from "./facts.ts";
 import { formatMs, formatShare, threeDigits } from "./units.ts";
 
 export interface KeyFigure {
@@ -24,8 +24,8 @@ export interface SummaryRow {
 export function reportLabels(recordings: readonly CondensedRecording[]): string[] {
   if (recordings.length < 2) return recordings.map(() => "");
   const traits = [
-    (recording: CondensedRecording) => recording.model?.name,
-    ({ model }: CondensedRecording) => model?.dtype,
+    ({ model, unpack }: CondensedRecording) => (model ?? unpack?.model)?.name,
+    ({ model, unpack }: CondensedRecording) => (model ?? unpack?.model)?.dtype,
     ({ model }: CondensedRecording) => model && `${formatBytes(model.residentBytes)} resident`,
     ({ model }: CondensedRecording) => model && `${model.threads} threads`,
     (recording: CondensedRecording) => recording.command,
@@ -62,16 +62,12 @@ export function keyFigures(recording: CondensedRecording): KeyFigure[] {
   const streaming = decode ?? prefill;
   if (streaming !== undefined) {
     const [value, unit] = formatBytes(streaming.bytesPerSecond).split(" ");
-    const share = machine.disk === undefined ? undefined : streaming.bytesPerSecond / machine.disk;
     figures.push({
-      name: "Read from disk",
+      name: readingName(recording),
       value,
       unit: `${unit}/s`,
       raw: streaming.bytesPerSecond,
-      note:
-        share === undefined
-          ? "the disk’s own speed was not measured"
-          : `${formatShare(share)} of ${formatBytes(machine.disk!)}/s that were measured`,
+      note: diskNote(streaming.bytesPerSecond, machine.disk),
     });
   } else if (unpack !== undefined && unpack.files.length > 0) {
     const ms = unpack.files.reduce((sum, file) => sum + file.ms, 0);
@@ -96,8 +92,20 @@ export function keyFigures(recording: CondensedRecording): KeyFigure[] {
   ];
 }
 
+function readingName(recording: CondensedRecording): string {
+  return `Read ${readingPlace(recording)}`.trimEnd();
+}
+
+/** A rate against the disk's; beyond that it is not the disk's. */
+function diskNote(rate: number, disk: number | undefined): string {
+  if (disk === undefined) return "the disk’s own speed was not measured";
+  if (rate > disk) return `the disk alone: ${formatBytes(disk)}/s, as measured`;
+  return `${formatShare(rate / disk)} of ${formatBytes(disk)}/s that were measured`;
+}
+
 export function summaryRows(recording: CondensedRecording): SummaryRow[] {
-  const { model, machine, peakRssBytes, ms } = recording;
+  const { model, unpack, machine, peakRssBytes, ms } = recording;
+  const made = model ? undefined : unpack?.model;
   const bytes = (name: string, raw: number | undefined, per = "") =>
     raw === undefined ? [] : [{ name, text: `${formatBytes(raw)}${per}`, raw }];
   const number = (name: string, raw: number | undefined, unit = "") =>
@@ -119,9 +127,17 @@ export function summaryRows(recording: CondensedRecording): SummaryRow[] {
           { name: "Compute threads", text: `${model.threads}`, raw: model.threads },
         ]
       : []),
+    ...(made
+      ? [
+          { name: "Model", text: made.name },
+          { name: "Architecture", text: `${made.architecture}, ${made.layers} layers` },
+          { name: "dtype", text: made.dtype },
+          { name: "Unpacked model", text: made.cache },
+        ]
+      : []),
     ...number("Prompt", prefill?.tokensPerSecond, " tokens/s"),
     ...number("Generation", decode?.tokensPerSecond, " tokens/s"),
-    ...bytes("Read from disk, generating", decode?.bytesPerSecond, "/s"),
+    ...bytes(`${readingName(recording)}, generating`, decode?.bytesPerSecond, "/s"),
     ...bytes("Disk, as measured", machine.disk, "/s"),
     ...bytes("Weights through the arithmetic, as measured", machine.arithmetic, "/s"),
     ...bytes("Peak memory", peakRssBytes),

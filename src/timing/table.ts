@@ -1,7 +1,7 @@
 import type { GenerationTiming } from "./report.ts";
 import { perSecond, type Summable, sumStages, sumTimings } from "./statistics.ts";
 import type { StageTiming } from "./types.ts";
-import { percent } from "./verdict.ts";
+import { BEYOND_DISK, percent } from "./verdict.ts";
 
 /** Lines of a table in plain text: the first column aligned left, all others right, two spaces between them. */
 export function formatTable(rows: readonly (readonly string[])[]): string[] {
@@ -62,7 +62,7 @@ export function layerTable(sweeps: readonly Summable[], reachable?: Reachable): 
       ...(reachable === undefined
         ? []
         : [
-            bytes > 0 && reachable.disk !== undefined ? percent(readRate, reachable.disk) : "-",
+            bytes > 0 && reachable.disk !== undefined ? ofDisk(readRate, reachable.disk) : "-",
             computeRate > 0 ? percent(computeRate, reachable.arithmetic) : "-",
           ]),
     ];
@@ -82,6 +82,11 @@ export function layerTable(sweeps: readonly Summable[], reachable?: Reachable): 
       weights.reduce((sum, bytes) => sum + bytes, 0),
     ),
   ]);
+}
+
+/** What no disk brings has come out of the page cache. */
+function ofDisk(rate: number, disk: number): string {
+  return rate > BEYOND_DISK * disk ? "cached" : percent(rate, disk);
 }
 
 function megabytes(bytes: number): string {

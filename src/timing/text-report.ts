@@ -7,6 +7,7 @@ import {
   sweepBreakdown,
   unpackBreakdown,
 } from "./breakdown.ts";
+import { handoverSentence } from "./handover.ts";
 import type { RecordedStage, Recording } from "./recording.ts";
 import { perSecond, sumStages, sumTimings } from "./statistics.ts";
 import { formatTable } from "./table.ts";
@@ -56,8 +57,11 @@ function block(lines: readonly string[]): string[] {
   return lines.length === 0 ? [] : ["", ...lines];
 }
 
-function heading({ command, model, sluice, began, ms, machine }: Recording): string[] {
-  const what = model && `${model.name}, ${model.layers} layers, ${model.dtype}, ${model.threads} threads`;
+function heading({ command, model, unpack, sluice, began, ms, machine }: Recording): string[] {
+  const made = unpack?.model;
+  const threads = model && `${model.threads} threads`;
+  const { name, layers, dtype } = model ?? made ?? {};
+  const what = name !== undefined && [name, `${layers} layers`, dtype, threads].filter(Boolean).join(", ");
   const where = `sluice ${sluice}, Node.js ${machine.node}, ${machine.processors} processors`;
   return [[command, what, where, `${began}, ${(ms / 1000).toFixed(2)} s`].filter(Boolean).join(" · ")];
 }
@@ -140,10 +144,12 @@ function slowest(recording: Recording): string[] {
   return [`slowest layers (median ${middle.toFixed(2)} ms a token): ${named.join(", ")}`];
 }
 
-function ending({ peakRssBytes, skipped, verdict }: Recording): string[] {
+function ending({ peakRssBytes, skipped, verdict, sweeps }: Recording): string[] {
+  const handover = handoverSentence(sweeps.filter(({ kind }) => kind === "prefill"));
   return [
     `memory: ${formatBytes(peakRssBytes)} at most`,
     ...(skipped ? [`${skipped.sweeps} sweeps half-way through are not in the tables`] : []),
     ...(verdict ? [`verdict: ${verdict.text}`] : []),
+    ...(handover ? [`hand-over: ${handover}`] : []),
   ];
 }

@@ -19,6 +19,8 @@ export class UnpackRecorder {
   /** When the last file was done. */
   #lastDone = 0;
   #end: number | undefined;
+  /** What is made, as soon as it is known. */
+  model: RecordedUnpack["model"];
 
   /** @param onEnd told of the whole when it is over */
   constructor(onEnd: (start: number, end: number) => void) {
@@ -66,6 +68,7 @@ export class UnpackRecorder {
   recorded(start: number): RecordedUnpack | undefined {
     if (this.#start === undefined) return undefined;
     return {
+      ...(this.model && { model: this.model }),
       ...(this.#prepareMs !== undefined && { prepareMs: this.#prepareMs }),
       ...(this.#end !== undefined && { finishMs: this.#end - this.#lastDone }),
       files: this.#files.map((file) => ({ ...file, startMs: file.startMs - start })),

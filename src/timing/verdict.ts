@@ -11,6 +11,8 @@ export interface Circumstances {
   /** Bytes per second of the disk, and of weights that are in memory through the arithmetic; absent: not measured. */
   readonly disk?: number | undefined;
   readonly arithmetic?: number | undefined;
+  /** Whether weights are read past the page cache; absent: not known. */
+  readonly direct?: boolean | undefined;
 }
 
 export interface Verdict {
@@ -30,48 +32,54 @@ export interface Verdict {
 /** Of a sweep's time, waiting beyond this share means that the arithmetic is not what takes it. */
 const STARVED = 0.1;
 /** No disk is so much faster than it was measured to be: then it is the page cache. */
-const BEYOND_DISK = 1.5;
+export const BEYOND_DISK = 1.5;
 /** Gains below this are not worth a word. */
 const LEAST_FACTOR = 1.05;
 
 /** What limited the speed of these decode sweeps; undefined where there were none. */
 export function judge(sweeps: readonly Summable[], circumstances: Circumstances): Verdict | undefined {
   if (sweeps.length === 0) return undefined;
-  const { streamedBytes, disk } = circumstances;
+  const { streamedBytes, disk, direct } = circumstances;
   const { ms, embedding, layers, output } = sumStages(sweeps);
   const stages = sumTimings([embedding, ...layers, output]);
   const seconds = ms / 1000 / sweeps.length;
   const computing = stages.computeMs / 1000 / sweeps.length;
   const reached = arithmeticText(circumstances, computing);
-  if (streamedBytes === 0) return { bound: "memory", text: `in memory: ${reached}` };
+  if (streamedBytes === 0)
+    return {
+      bound: "memory",
+      text: `the arithmetic sets the speed, for all weights are in memory: ${reached}`,
+    };
 
   const rate = streamedBytes / seconds;
   if (stages.waitMs <= STARVED * ms)
     return {
       bound: "compute",
-      text: `compute-bound: the ${formatBytes(rate)}/s that are read keep up; ${reached}`,
+      text: `the arithmetic sets the speed: ${reached}; reading keeps up`,
     };
-  const cached = disk !== undefined && rate > BEYOND_DISK * disk;
-  const measured = disk === undefined || cached ? `${formatBytes(rate)}/s` : shareText(rate, disk);
-  const gain = gainOf(circumstances, seconds, computing);
+  // What is read through the page cache, of a disk that nobody knows, may have come out of either.
+  const cached = disk === undefined ? direct === false : rate > BEYOND_DISK * disk;
+  const measured = cached ? `${formatBytes(rate)}/s` : rateText(rate, disk);
+  // Without waiting, everything else of a sweep is left.
+  const gain = gainOf(circumstances, seconds, (ms - stages.waitMs) / 1000 / sweeps.length);
   const advice = gain
     ? `; ${formatBytes(gain.bytes)} more of --ram would save ${secondsText(gain.savedSeconds)} a token`
     : "";
   return {
     bound: cached ? "page cache" : "disk",
-    text: `${cached ? "bound by the page cache" : "disk-bound"}: ${measured}${advice}`,
+    text: `${cached ? "reading through the system's page cache" : "the disk"} sets the speed: ${measured}${advice}`,
     ...(gain && { gain }),
   };
 }
 
-/** With more weights in memory there is less to wait for, until the arithmetic is all that is left. */
-function gainOf(
-  { streamedBytes, roomBytes }: Circumstances,
-  seconds: number,
-  computing: number,
-): Verdict["gain"] {
+/**
+ * With more weights in memory there is less to wait for.
+ *
+ * @param busy seconds of a sweep that are no waiting: they stay
+ */
+function gainOf({ streamedBytes, roomBytes }: Circumstances, seconds: number, busy: number): Verdict["gain"] {
   const bytes = Math.min(streamedBytes, roomBytes);
-  const left = Math.max(computing, seconds * (1 - bytes / streamedBytes));
+  const left = Math.max(busy, seconds * (1 - bytes / streamedBytes));
   const factor = seconds / left;
   return factor >= LEAST_FACTOR ? { bytes, savedSeconds: seconds - left, factor } : undefined;
 }
@@ -80,15 +88,14 @@ function arithmeticText(
   { streamedBytes, residentBytes, arithmetic }: Circumstances,
   seconds: number,
 ): string {
-  const rate = (streamedBytes + residentBytes) / seconds;
-  return arithmetic === undefined
-    ? `${formatBytes(rate)}/s of weights`
-    : `${shareText(rate, arithmetic)} of weights`;
+  return rateText((streamedBytes + residentBytes) / seconds, arithmetic, " of weights");
 }
 
-/** `96 % of 3.3 GB/s`. */
-function shareText(rate: number, of: number): string {
-  return `${percent(rate, of)} of ${formatBytes(of)}/s`;
+/** `3.17 GB/s, 96 % of the 3.3 GB/s that were measured`. */
+function rateText(rate: number, measured: number | undefined, what = ""): string {
+  const reached = `${formatBytes(rate)}/s${what}`;
+  if (measured === undefined) return reached;
+  return `${reached}, ${percent(rate, measured)} of the ${formatBytes(measured)}/s that were measured`;
 }
 
 /** A share in whole percents. Measurements differ by a little, so that more than all of it may come out. */

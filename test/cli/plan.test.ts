@@ -5,15 +5,20 @@ import { afterAll, describe, expect, it } from "vitest";
 import { choiceLines, parseChoice } from "../../src/cli/choose-dtype.ts";
 import { planLines, secondsText } from "../../src/cli/plan-view.ts";
 import { usefulDtypes } from "../../src/plan/needs.ts";
-import { planWith } from "../../src/plan/plan.ts";
+import { type Plan, planWith } from "../../src/plan/plan.ts";
 import { openSubject } from "../../src/plan/subject.ts";
 import { MODEL, sluice } from "./spawn.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-plan-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** The bundled model on a machine that is made up. */
-function madeUpPlan() {
+/** The bundled model on a machine that is made up; made so large in `sweepBytes` that its speeds are worth showing. */
+function madeUpPlan(): Plan {
+  const plan = smallPlan();
+  return { ...plan, dtypes: plan.dtypes.map((dtype) => ({ ...dtype, sweepBytes: 100 * dtype.sweepBytes })) };
+}
+
+function smallPlan(): Plan {
   const subject = openSubject(MODEL);
   const rehearsal = { decode: 1e-5, prefill: 1e-6, attention: 1e-9 };
   return planWith(
@@ -31,6 +36,12 @@ function madeUpPlan() {
 describe("a plan in words", () => {
   it("shows disk, speeds and memory of each dtype", () => {
     expect(planLines(madeUpPlan()).join("\n")).toMatchSnapshot();
+  });
+
+  it("shows no speeds of a model so small that they would be noise", () => {
+    const text = planLines(smallPlan()).join("\n");
+    expect(text).toMatchSnapshot();
+    expect(text).not.toMatch(/\d m?s\b|t\/s/);
   });
 
   it("has times of three digits", () => {
@@ -52,6 +63,11 @@ describe("the question before the first unpack", () => {
     expect(choiceLines(madeUpPlan()).join("\n")).toMatchSnapshot();
   });
 
+  it("shows no speeds of small models", () => {
+    expect(choiceLines(smallPlan())[2]).toMatch(/^ +on disk +weights$/);
+    expect(choiceLines(smallPlan()).join("\n")).not.toMatch(/\d m?s\b/);
+  });
+
   it("takes Enter for the recommended dtype, and names", () => {
     const plan = madeUpPlan();
     const answers = ["", "  ", "f32", " Q8 ", "f16", "native", "q3", "yes"];
@@ -69,7 +85,7 @@ describe("plan", () => {
     expect(first.code, first.stderr).toBe(0);
     expect(existsSync(root)).toBe(false);
     const plan = JSON.parse(first.stdout);
-    expect(plan).toMatchObject({ recommended: "q8", context: 512, parameters: 1839680 });
+    expect(plan).toMatchObject({ recommended: "q8", foretellable: false, context: 512, parameters: 1839680 });
     const bytes = Object.fromEntries(
       plan.dtypes.map((one: { dtype: string; bytes: number }) => [one.dtype, one.bytes]),
     );

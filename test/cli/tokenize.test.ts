@@ -28,6 +28,8 @@ describe("sluice tokenize", () => {
     expect(JSON.parse(stdout).ids).toEqual(expected);
     expect(JSON.parse(stdout).pieces.join("")).toBe("Hello world");
     expect(await ids([MODEL], "Hello world")).toEqual(expected);
+    // No argument at all: the model that comes with sluice, which this is.
+    expect(await ids([], "Hello world")).toEqual(expected);
     expect(await ids([MODEL, "-"], "Hello world")).toEqual(expected);
     expect(await ids(["-m", MODEL, "Hello world"])).toEqual(expected);
     const file = join(folder, "bytes");
@@ -51,7 +53,9 @@ describe("sluice tokenize", () => {
       expect(stdout).toBe("");
       return `${code} ${stderr}`;
     };
-    expect(await run()).toMatch(/^2 .*no model/);
+    expect(await run("Hello world")).toMatch(
+      /^1 .*Hello world does not exist\n.*the first argument is the model/,
+    );
     expect(await run(MODEL, "a", "-f", "b")).toMatch(/^2 .*more than one text/);
     expect(await run("-m", MODEL, "a", "b")).toMatch(/^2 .*too many arguments/);
     expect(await run(MODEL, "-f", join(folder, "none"))).toMatch(/^1 .*cannot read/);

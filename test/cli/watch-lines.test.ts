@@ -17,7 +17,7 @@ function state(changes: Partial<WatchState> = {}): WatchState {
     stages: Array.from({ length: LAYERS + 1 }, () => ({ bytes: 80e6, residentBytes: 0 })),
     position: { stages: LAYERS + 1, brought: 22.5, computed: 21.25, ahead: 0, waiting: true, bytesRead: 5e9 },
     ...{ promptTokens: 300, promptDone: 300, tokenLimit: 256, contextLength: 65_536, phase: "answer" },
-    ...{ weightBytes: 17.8e6, overheadBytes: 200e6, rssBytes: 171e6, kvBytes: 4.72e6 },
+    ...{ weightBytes: 17.8e6, overheadBytes: 200e6, rssBytes: 171e6, kvBytes: 4.72e6, contextTokens: 356 },
     ...{ source: "disk", diskSpeed: 2.73e9, readRate: 2.41e9, highestRate: 2.5e9, waiting: 0.65 },
     ...{ tokens: 57, lastToken: " cat", text: "Once upon a time there was a cat" },
     ...{ seconds: 75.3, secondsPerToken: 1.214, secondsLeft: 241 },
@@ -111,8 +111,21 @@ describe("on a window of 100x30", () => {
     expect(line("disk", { source: "page cache" })).toMatch(
       /2\.41 GB\/s through the page cache \(disk: 2\.73 GB\/s\)$/,
     );
-    expect(line("disk", { diskSpeed: undefined })).toMatch(/ 2\.41 GB\/s$/);
+    // Then the bar has no limit but what there was: not that, which would be full from the start.
+    expect(line("disk", { diskSpeed: undefined })).toMatch(/ 2\.41 GB\/s, at most 2\.50 GB\/s so far$/);
+    expect(line("disk", { source: "page cache", diskSpeed: undefined })).toMatch(
+      /^disk {5}█{34}.·* 2\.41 GB\/s through the page cache, at most 2\.50 GB\/s$/,
+    );
     expect(line("disk", { source: "memory" })).toMatch(/ all weights are in memory$/);
+  });
+
+  it("keeps the disk's bar to its limit, though it was faster before, or is now", () => {
+    expect(line("disk", { highestRate: 5e9 })).toBe(line("disk"));
+    const exceeded = line("disk", { readRate: 3e9, highestRate: 6e9 });
+    expect(exceeded).toMatch(/^disk {5}█{36} 3\.00 GB\/s, above the 2\.73 GB\/s that were measured$/);
+    expect(line("disk", { readRate: 0, highestRate: 0, diskSpeed: undefined })).toMatch(
+      /^disk {5}·{36} 0 B\/s/,
+    );
   });
 
   it("tells waiting, memory, context, tokens and time", () => {
@@ -162,6 +175,6 @@ it("is in ASCII where the terminal has nothing else", () => {
 
 it("has one line for where there is no window", () => {
   expect(watchLine(state(), ascii)).toBe(
-    "57 of 256 tokens, 1.21 s/token, at most 4:01 left, 0.82 tokens/s, 1:15, 2.41 GB/s read, 65 % waiting, RSS 171 MB",
+    "57 of 256 tokens, 1.21 s/token, at most 4:01 left, 0.82 tokens/s, 1:15, 2.41 GB/s from disk, 65 % waiting, RSS 171 MB",
   );
 });

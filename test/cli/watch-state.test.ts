@@ -19,7 +19,7 @@ const position = (changes: Partial<SweepPosition> = {}): SweepPosition => ({
   ...changes,
 });
 const sample = (now: number, changes: Partial<SweepPosition> = {}) => ({
-  ...{ now, position: position(changes), rssBytes: 150e6, kvBytes: 5e6 },
+  ...{ now, position: position(changes), rssBytes: 150e6, kvBytes: 5e6, contextTokens: 40 },
 });
 const progress = (changes: Partial<GenerateProgress>): GenerateProgress => ({
   ...{ phase: "prefill", layer: 4, layers: 9, rowsDone: 0, rowsInSweep: 256, rowsTotal: 300 },

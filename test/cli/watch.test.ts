@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { closeSync, mkdtempSync, openSync, readdirSync, rmSync, writeSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, readdirSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -51,9 +51,31 @@ describe("watch, without a terminal", () => {
     expect(watch.stdout.length).toBeGreaterThan(3);
   });
 
+  it("stops at a text, and slides on where the context is full, as run does", async () => {
+    const stopped = await sluice(
+      ["watch", MODEL, ...GREEDY, ...STORY, "--stop", " little", "--stop", "cat"],
+      { env },
+    );
+    expect(stopped).toMatchObject({ code: 0, stdout: "Once upon a time there was a\n" });
+    const messages = join(folder, "messages.json");
+    const turn = [
+      { role: "user", content: "Tell me a short story about a cat." },
+      { role: "assistant", content: "Once upon a time there was a little cat." },
+    ];
+    writeFileSync(messages, JSON.stringify([...turn, ...turn, turn[0]]));
+    const argv = [MODEL, "--messages", messages, "-c", "90", ...GREEDY, "--overflow", "slide"];
+    const [run, watch] = [await sluice(["run", ...argv], { env }), await sluice(["watch", ...argv], { env })];
+    expect(watch.code, watch.stderr).toBe(0);
+    expect(watch.stdout).toBe(run.stdout);
+    const dropped = /^sluice: .*dropped.*$/m;
+    expect(watch.stderr.match(dropped)?.[0]).toBe(run.stderr.match(dropped)?.[0]);
+    expect(watch.stderr).toMatch(dropped);
+  });
+
   it("is called as it should be", async () => {
     expect(await sluice(["watch", MODEL], { env })).toMatchObject({ code: 2, stdout: "" });
     expect((await sluice(["watch", MODEL, ...STORY, "--json"], { env })).code).toBe(2);
+    expect((await sluice(["watch", MODEL, ...STORY, "--overflow", "slide"], { env })).code).toBe(2);
   });
 });
 

@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { htmlReport } from "../../src/timing/html-report.ts";
+import { readRecording } from "../../src/timing/read-recording.ts";
 import type { Recording } from "../../src/timing/recording.ts";
+import { textReport } from "../../src/timing/text-report.ts";
 import { sampleRecording } from "./sample-recording.ts";
 
 const sample = sampleRecording();
@@ -47,7 +49,21 @@ describe("htmlReport", () => {
     expect(figures.get("Generation")!.raw).toBeCloseTo(decode.length / (ms / 1000), 6);
     expect(figures.get("Generation")!.text).toBe((decode.length / (ms / 1000)).toFixed(2));
     expect(figures.get("Peak memory")!.raw).toBe(sample.peakRssBytes);
-    expect(page).toContain("Bound by the disk.");
+    expect(page).toContain("The disk sets the speed.");
+  });
+
+  it("says where the first prompt's time went, and names what was only unpacked", () => {
+    const [first, ...others] = sample.sweeps;
+    const started = { ...sample, sweeps: [{ ...first, handoverMs: first.ms / 2 }, ...others] };
+    expect(page).not.toContain("starting the compute threads");
+    expect(htmlReport([started])).toMatch(/\(50\u00a0%\) went into hand-over: starting the compute threads/);
+    const { model, verdict: _, ...rest } = sample;
+    const { name, architecture, layers, dtype, cache } = model!;
+    const made = { ...rest.unpack!, model: { name, architecture, layers, dtype, cache } };
+    const unpacked = { ...rest, command: "unpack", unpack: made, sweeps: [], timelines: [] };
+    expect(htmlReport([unpacked])).toContain(`<h1><bdi>${name}</bdi></h1>`);
+    expect(readRecording(JSON.stringify(unpacked), "it").unpack?.model).toEqual(made.model);
+    expect(textReport(unpacked)[0]).toContain(`unpack · ${name}, ${layers} layers, ${dtype} · `);
   });
 
   it("cannot be broken by names", () => {

@@ -23,7 +23,7 @@ describe("a report as text", () => {
       /^decode, mean of 5 sweeps$/m,
       /^3 +0\.001 +0\.50 +0\.50 +2\.00 +1\.00 +3\.00 +2$/m,
       /^slowest layers \(median 3\.50 ms a token\): 0: 3\.50 ms \(1\.0 x\)/m,
-      /^verdict: disk-bound/m,
+      /^verdict: the disk sets the speed/m,
       /^3 sweeps half-way through/m,
     ])
       expect(text).toMatch(line);
@@ -81,6 +81,7 @@ describe("CSV", () => {
     });
     expect(cells(lines[3])).toMatchObject({
       ...{ kind: "prefill", sweep: "0", rows: "7", stage: "0", bytes: "1000", wait_ms: "0.5" },
+      ...{ ms: "20", handover_ms: "0.5", sample_ms: "1" },
       ...{ compute_ms: "3", attention_ms: "2", feed_forward_ms: "1", write_ms: "" },
     });
     expect(cells(lines.at(-1)!)).toMatchObject({

@@ -1,6 +1,7 @@
-/** How fast bytes came from disk, sweep by sweep, against what the disk was measured to give. */
+/** How fast bytes came, from disk or through the page cache, sweep by sweep, against what the disk was measured to give. */
 import { formatBytes } from "../../format-bytes.ts";
 import { type CondensedRecording, endOf, type SweepGroup, stagesOf } from "../condense.ts";
+import { readingPlace } from "../facts.ts";
 import { perSecond } from "../statistics.ts";
 import { formatMs, formatShare } from "../units.ts";
 import { capital } from "./layers-section.ts";
@@ -8,30 +9,36 @@ import { type Level, levelChart } from "./level.ts";
 import type { Report, Section } from "./section.ts";
 
 export function diskSection({ recordings }: Report): Section {
+  const places = new Set(recordings.map(readingPlace).filter(Boolean));
+  const place = [...places].join(" or ");
   return {
     id: "disk",
-    title: "Disk",
-    text: "Bytes read in a second, on average over each sweep, against the speed that was measured for this disk. A sweep that is far below it computes, or something else was in the way; one above it is served by the system’s page cache.",
+    title: place === "" ? "Reading" : `Reading ${place}`,
+    text: `Bytes read in a second, on average over each sweep${recordings.some(({ machine }) => machine.disk !== undefined) ? ", against the speed that was measured for this disk. A sweep that is far below it computes, or something else was in the way; one above it is served by the system’s page cache" : "; the disk’s own speed was not measured"}.${place.includes("page cache") ? " What comes through the page cache may have been in memory already: only the system knows how much of it the disk had to bring." : ""}`,
     panel: (recording) => {
       const { sweeps, machine } = recording;
       if (sweeps.length === 0) return "No sweep was recorded.";
       if (sweeps.every((sweep) => bytesOf(sweep) === 0))
-        return "Nothing was read from disk: all weights were in memory.";
+        return "Nothing was read: all weights were in memory.";
       const levels = levelsOf(recording);
       const ms = sweeps.reduce((sum, sweep) => sum + sweep.ms, 0);
       const bytes = sweeps.reduce((sum, sweep) => sum + bytesOf(sweep), 0);
       const rate = perSecond(bytes, ms);
       const share =
-        machine.disk === undefined ? "" : `, ${formatShare(rate / machine.disk)} of what was measured`;
+        machine.disk === undefined
+          ? ""
+          : rate > machine.disk
+            ? ", more than the disk was measured to give"
+            : `, ${formatShare(rate / machine.disk)} of what was measured`;
       return {
         chart: levelChart({
-          label: "Bytes read from disk per second, sweep by sweep",
+          label: `Bytes read ${readingPlace(recording)} per second, sweep by sweep`.replace("  ", " "),
           idle: `${formatBytes(bytes)} in all, ${formatBytes(rate)}/s${share}.`,
           levels,
           limit:
             machine.disk === undefined
               ? undefined
-              : { value: machine.disk, text: `measured: ${formatBytes(machine.disk)}/s` },
+              : { value: machine.disk, text: `disk, as measured: ${formatBytes(machine.disk)}/s` },
           reach: Math.max(...recordings.flatMap(reaches)),
           per: "/s",
         }),

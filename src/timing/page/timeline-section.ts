@@ -33,7 +33,7 @@ export function timelineSection({ recordings }: Report): Section {
   return {
     id: "timeline",
     title: "One sweep, thread by thread",
-    text: "Numbers are layers. Where the reader’s lane is full, the disk never rests; where the compute lanes are hatched, threads wait for it. Reading and computing one above the other is overlap. Drag, or press + and −, to look closer; double-click or 0 for all.",
+    text: "Numbers are layers. Where the reader’s lane is full, reading never rests; where the compute lanes are hatched, threads wait for it. Reading and computing one above the other is overlap. Drag, or press + and −, to look closer; double-click or 0 for all.",
     controls: (redraw) => [
       select(
         "Sweep",
