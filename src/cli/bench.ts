@@ -38,7 +38,7 @@ export function benchCommand(): Command {
   const command = new Command("bench")
     .description("Time prompts and generation as llama-bench does: pp and tg, in tokens per second.")
     .argument("[model]", MODEL_ARGUMENT)
-    .option("-m, --model <file>", "GGUF file, as an option")
+    .option("-m, --model <file>", "the model, as an option")
     .addOption(number("-p, --prompt <n>", "tokens of the prompt; 0: no such test", 0, 128))
     .addOption(number("-n, --gen <n>", "tokens to generate; 0: no such test", 0, 16))
     .addOption(number("-r, --repetitions <n>", "how often each test is timed", 1, 3))

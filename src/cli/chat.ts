@@ -5,7 +5,7 @@ import { chatLoop } from "./chat-loop.ts";
 import { THINK_MODES, type ThinkMode } from "./chat-settings.ts";
 import { addEngineOptions, type EngineFlags } from "./engine-options.ts";
 import { addUnpackOptions, type UnpackFlags } from "./ensure-unpacked.ts";
-import { BUNDLED_MODEL, chooseModel } from "./model-argument.ts";
+import { BUNDLED_MODEL, chooseModel, MODEL_ARGUMENT } from "./model-argument.ts";
 import { addGenerationOptions, type GenerationFlags, samplingOptions } from "./options.ts";
 import { type Overflow, overflowOption } from "./overflow.ts";
 import { findResumption } from "./resume.ts";
@@ -32,8 +32,8 @@ export function chatCommand(): Command {
     .description(
       "Chat with a model; without one, with the small model that comes with sluice. Not on a terminal, each line of stdin is a turn.",
     )
-    .argument("[model]", "GGUF file, or the folder of an unpacked model")
-    .option("-m, --model <file>", "GGUF file, as an option")
+    .argument("[model]", MODEL_ARGUMENT)
+    .option("-m, --model <file>", "the model, as an option")
     .option("--system <text>", "system message")
     .option(
       "--resume [name]",
@@ -85,7 +85,7 @@ async function chooseConversation(
 ): Promise<{ readonly path: string; readonly entry?: SessionEntry }> {
   const path = chooseModel(argument, flags.model, command, BUNDLED_MODEL);
   if (flags.resume === undefined) return { path };
-  const given = argument ?? flags.model;
+  const given = (argument ?? flags.model) === undefined ? undefined : path;
   const { model, entry } = await findResumption(resolveSessions(), flags.resume, given, flags);
   return { path: model, ...(entry && { entry }) };
 }

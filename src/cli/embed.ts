@@ -9,7 +9,7 @@ import { addUnpackOptions, ensureUnpacked, type UnpackFlags } from "./ensure-unp
 import { type EmbedReport, embedPage } from "./html/embed-page.ts";
 import { interruptSignal } from "./interrupt.ts";
 import { LiveLine } from "./live-line.ts";
-import { chooseModel } from "./model-argument.ts";
+import { chooseModel, MODEL_NEEDED } from "./model-argument.ts";
 import { cachedTokenizerData, checkModelComesFirst } from "./model-file.ts";
 import { note, print } from "./note.ts";
 import { wholeNumber } from "./options.ts";
@@ -39,9 +39,9 @@ export function embedCommand(): Command {
     .description(
       "Compare the token embeddings of texts: dot products, cosine similarity, and the nearest tokens of the vocabulary. A text of several tokens is the mean of theirs. The table of embeddings is read once, in chunks.",
     )
-    .argument("[model]", "GGUF file, or the folder of an unpacked model")
+    .argument("[model]", MODEL_NEEDED)
     .argument("[texts...]", "texts, each in quotes")
-    .option("-m, --model <file>", "GGUF file, as an option")
+    .option("-m, --model <file>", "the model, as an option")
     .addOption(
       new Option("--nearest <n>", "tokens to find for each text").argParser(wholeNumber(0, 100)).default(5),
     )

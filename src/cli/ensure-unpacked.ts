@@ -1,10 +1,9 @@
 /** What every command that runs a model does first: find its cache, or make it. */
-import { statSync } from "node:fs";
 import { type Command, Option } from "commander";
 import { SluiceError } from "../errors.ts";
 import { fingerprint } from "../gguf/fingerprint.ts";
 import { openGguf } from "../gguf/open.ts";
-import { type Cache, findCaches, openCache } from "../store/cache.ts";
+import { type Cache, findCaches, isCacheFolder, openCache } from "../store/cache.ts";
 import { type Compression, DTYPES, type Dtype } from "../store/types.ts";
 import type { UnpackOptions, UnpackResult } from "../unpack/types.ts";
 import { addCacheDirOption, resolveRoot, temporaryRoot } from "./cache-options.ts";
@@ -36,14 +35,14 @@ export function addUnpackOptions(command: Command): Command {
  * The folder of a model's finished cache; it is made first where there is none, with bars on stderr.
  * Without a dtype, f32 is taken where it is there, else whatever is, else `defaultDtype` is made.
  *
- * @param model a GGUF file, or the folder of a finished cache
+ * @param model a GGUF file, a folder with the parts of one, or the folder of a finished cache
  */
 export async function ensureUnpacked(
   model: string,
   flags: UnpackFlags,
   stderr: NodeJS.WriteStream = process.stderr,
 ): Promise<string> {
-  if (statSync(model, { throwIfNoEntry: false })?.isDirectory()) return openCacheFolder(model, flags);
+  if (isCacheFolder(model)) return openCacheFolder(model, flags);
   const root = flags.tempCache ? temporaryRoot() : resolveRoot(flags.cacheDir);
   const caches = findCaches(root, fileFingerprint(model));
   const found = chooseCache(caches, flags);

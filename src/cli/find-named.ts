@@ -1,7 +1,9 @@
 import { existsSync, statSync } from "node:fs";
 import { SluiceError } from "../errors.ts";
+import { holdsSplitModel } from "../gguf/split-names.ts";
 import { type CacheEntry, listCaches } from "../store/list.ts";
 import { fileFingerprint } from "./ensure-unpacked.ts";
+import { resolveModel } from "./model-argument.ts";
 
 /**
  * The caches that a user means: by name, by the beginning of one, or all those of a model file.
@@ -18,8 +20,9 @@ export function findNamed(root: string, names: readonly string[]): CacheEntry[] 
 function findOne(root: string, entries: readonly CacheEntry[], name: string): CacheEntry[] {
   const exact = entries.filter((entry) => entry.name === name);
   if (exact.length > 0) return exact;
-  const isFile = existsSync(name) && statSync(name).isFile();
-  const mark = isFile ? `-${fileFingerprint(name).slice(0, 12)}-` : undefined;
+  const path = resolveModel(name);
+  const isFile = existsSync(path) && (statSync(path).isFile() || holdsSplitModel(path));
+  const mark = isFile ? `-${fileFingerprint(path).slice(0, 12)}-` : undefined;
   const found = entries.filter((entry) => (mark ? entry.name.includes(mark) : entry.name.startsWith(name)));
   if (found.length === 1 || (found.length > 0 && mark)) return found;
   const problem =

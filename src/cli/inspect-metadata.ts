@@ -29,6 +29,12 @@ function firstItems(gguf: Gguf, array: MetadataArray, count: number): ShownItem[
     return Array.from(readStrings(gguf, { ...array, length: count }), (bytes) => text.decode(bytes));
   }
   const bytes = (array.bytes / array.length) * count;
+  if (array.items === "uint64" || array.items === "int64") {
+    // Any of them can be shown, also those beyond what a model may compute with.
+    const raw = new Uint8Array(bytes);
+    gguf.read(array.offset, raw);
+    return [...new (array.items === "uint64" ? BigUint64Array : BigInt64Array)(raw.buffer)];
+  }
   const numbers = [...readNumbers(gguf, { ...array, length: count, bytes })];
   return array.items === "bool" ? numbers.map(Boolean) : numbers;
 }

@@ -42,7 +42,7 @@ export function lensCommand(): Commander {
       "Logit lens: what the model would say next after each of its layers, at each of the last positions of a text.",
     )
     .argument("[model]", MODEL_ARGUMENT)
-    .option("-m, --model <file>", "GGUF file, as an option")
+    .option("-m, --model <file>", "the model, as an option")
     .option(
       "-p, --prompt <text>",
       "the text; - reads it from stdin, as does no text at all where stdin is no terminal",

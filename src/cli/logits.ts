@@ -20,7 +20,7 @@ export function logitsCommand(): Command {
       "Write the logits after every token as float32, little-endian, (positions, vocabulary), to compare with other engines.",
     )
     .argument("[model]", MODEL_ARGUMENT)
-    .option("-m, --model <file>", "GGUF file, as an option")
+    .option("-m, --model <file>", "the model, as an option")
     .requiredOption("--ids <list>", "token ids, separated by commas")
     .requiredOption("--out <file>", "file to write; - for stdout");
   return protectInputs(addUnpackOptions(addEngineOptions(command)), "out").action(

@@ -1,16 +1,11 @@
 /** What is read of a model without running it: from its GGUF file, or from the folder that it was unpacked to. */
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { SluiceError } from "../errors.ts";
 import { openGguf } from "../gguf/open.ts";
-import { type Cache, openCache } from "../store/cache.ts";
+import { type Cache, isCacheFolder, openCache } from "../store/cache.ts";
 import { buildTokenizerData } from "../text/build-tokenizer-data.ts";
 import { decodeTokenizerData, type TokenizerData } from "../text/tokenizer-data.ts";
-
-/** Whether a path leads to a folder, which can only be that of an unpacked model. */
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
-}
 
 /**
  * The first argument of a command whose other arguments are texts: who leaves the model out has given a text for it.
@@ -30,7 +25,7 @@ export function checkModelComesFirst(path: string): void {
  * @throws SluiceError `bad-input` for a folder, with the name of the file to give instead
  */
 export function checkIsNoFolder(path: string): void {
-  if (!isFolder(path)) return;
+  if (!isCacheFolder(path)) return;
   const source = sourceOf(path);
   throw source === undefined
     ? new SluiceError("bad-input", `${path} is a folder, and no unpacked model`, {
@@ -44,11 +39,11 @@ export function checkIsNoFolder(path: string): void {
 /**
  * What a model knows of text.
  *
- * @param path a GGUF file, or the folder of a finished cache
+ * @param path a GGUF file, a folder with the parts of one, or the folder of a finished cache
  * @throws SluiceError `bad-model`, `unsupported`, `bad-cache`, `io`
  */
 export function readTokenizerData(path: string): TokenizerData {
-  if (isFolder(path)) return cachedTokenizerData(openCache(path));
+  if (isCacheFolder(path)) return cachedTokenizerData(openCache(path));
   const gguf = openGguf(path);
   try {
     return buildTokenizerData(gguf);

@@ -123,7 +123,8 @@ function digits(value: number): string {
   return value >= 99.95 ? value.toFixed(0) : value >= 9.995 ? value.toFixed(1) : value.toFixed(2);
 }
 
-function countText(count: number): string {
+/** A number of weights. */
+export function countText(count: number): string {
   return count >= 1e9 ? `${(count / 1e9).toFixed(2)} billion` : `${(count / 1e6).toFixed(2)} million`;
 }
 

@@ -24,7 +24,7 @@ export function planCommand(): Command {
       "Show what a model needs of disk and memory in each dtype, and how fast it will be on this machine. Unpacks nothing.",
     )
     .argument("[model]", MODEL_ARGUMENT)
-    .option("-m, --model <file>", "GGUF file, as an option")
+    .option("-m, --model <file>", "the model, as an option")
     .addOption(
       new Option(
         "-c, --ctx-size <n>",

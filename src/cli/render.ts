@@ -21,7 +21,7 @@ export function renderCommand(): Command {
   const command = new Command("render")
     .description("Show what the chat template makes of a conversation: the text that the model gets to read.")
     .argument("[model]", MODEL_ARGUMENT)
-    .option("-m, --model <file>", "GGUF file, as an option")
+    .option("-m, --model <file>", "the model, as an option")
     .requiredOption("--messages <file>", "JSON list of messages; - reads it from stdin")
     .option("--no-generation-prompt", "do not open the model's turn at the end")
     .option("--json", "as one JSON object of text and token ids");

@@ -1,8 +1,7 @@
-import { statSync } from "node:fs";
 import { SluiceError } from "../errors.ts";
 import type { Head } from "../session-store/head.ts";
 import { findSession, listSessions, type SessionEntry } from "../session-store/list.ts";
-import { findCaches, openCache } from "../store/cache.ts";
+import { findCaches, isCacheFolder, openCache } from "../store/cache.ts";
 import { DTYPES, type Dtype } from "../store/types.ts";
 import { resolveRoot } from "./cache-options.ts";
 import { chooseCache, fileFingerprint, type UnpackFlags } from "./ensure-unpacked.ts";
@@ -60,7 +59,7 @@ async function findLast(folder: string, given: string | undefined): Promise<Sess
 /** The unpacked model that a conversation was held with where it is here and nothing else is asked for. */
 function modelFor(head: Head, name: string, given: string | undefined, flags: UnpackFlags): string {
   const { fingerprint } = head.model;
-  if (given !== undefined && (isFolder(given) || fileFingerprint(given) !== fingerprint)) return given;
+  if (given !== undefined && (isCacheFolder(given) || fileFingerprint(given) !== fingerprint)) return given;
   const caches = flags.tempCache ? [] : findCaches(resolveRoot(flags.cacheDir), fingerprint);
   const dtype = flags.dtype ?? knownDtype(head.model.dtype);
   const wanted = { ...flags, ...(dtype && { dtype }) };
@@ -79,9 +78,5 @@ function knownDtype(dtype: string): Dtype | undefined {
 }
 
 function fingerprintOf(model: string): string {
-  return isFolder(model) ? openCache(model).manifest.source.fingerprint : fileFingerprint(model);
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  return isCacheFolder(model) ? openCache(model).manifest.source.fingerprint : fileFingerprint(model);
 }

@@ -51,7 +51,7 @@ type RunFlags = PromptFlags &
 export function addPromptOptions(command: Command): Command {
   return command
     .argument("[model]", MODEL_ARGUMENT)
-    .option("-m, --model <file>", "GGUF file, as an option")
+    .option("-m, --model <file>", "the model, as an option")
     .option(
       "-p, --prompt <text>",
       "prompt; - reads it from stdin, as does no prompt at all where stdin is no terminal",

@@ -6,6 +6,8 @@
 import { spawn } from "node:child_process";
 import { statSync } from "node:fs";
 import { constants } from "node:os";
+import { parsePartName } from "../gguf/split-names.ts";
+import { isStoreName } from "../models-on-disk/find-model.ts";
 
 /** Huge pages; and one heap for all threads, for none of them allocates while it computes. */
 const TUNABLES = "glibc.malloc.hugetlb=1:glibc.malloc.arena_max=1";
@@ -45,11 +47,12 @@ function isWorthIt(argv: readonly string[]): boolean {
   return argv.some((word) => STREAMING.includes(word)) && argv.some(isLarge);
 }
 
-/** A large file, or a folder, which may be a cache. */
+/** A large file, a part of a split one, a name of a store, or a folder, which may be a cache. */
 function isLarge(word: string): boolean {
+  if (isStoreName(word)) return true;
   try {
     const found = statSync(word);
-    return found.isDirectory() || found.size >= LARGE_BYTES;
+    return found.isDirectory() || found.size >= LARGE_BYTES || parsePartName(word) !== undefined;
   } catch {
     // Most words are no paths, and some are too long to be one.
     return false;

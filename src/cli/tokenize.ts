@@ -22,7 +22,7 @@ export function tokenizeCommand(): Command {
     .description("Show the tokens of a text, one a line: its id and what it stands for.")
     .argument("[model]", `${MODEL_ARGUMENT}; a file with nothing but a vocabulary will do`)
     .argument("[text]", "the text; without it or with - it comes from stdin")
-    .option("-m, --model <file>", "GGUF file, as an option")
+    .option("-m, --model <file>", "the model, as an option")
     .option("-f, --file <file>", "the text is in this file, which may hold any bytes")
     .option("--special", "special tokens in the text become single tokens")
     .option("--bos", "add the tokens that the model wants before and after a text")

@@ -28,7 +28,7 @@ export function unpackCommand(): Command {
   const command = new Command("unpack")
     .description("Unpack a model into the cache, once: one file per layer, laid out for streaming.")
     .argument("[model]", MODEL_FILE_ARGUMENT)
-    .option("-m, --model <file>", "GGUF file, as an option")
+    .option("-m, --model <file>", "the model, as an option")
     .option("--force", "unpack again, though it is there already")
     .option("--temp", "the same as --temp-cache")
     .option("--json", "print one JSON object instead of the table");

@@ -42,18 +42,36 @@ export interface TensorInfo {
   readonly type: string;
   /** Dimensions in ggml's order: [columns, rows, …]; 1 to 4 of them. */
   readonly shape: readonly number[];
-  /** Position of the first byte in the file. */
+  /** Position of the first byte in the file; the parts of a split model count as lying one behind the other. */
   readonly offset: number;
   readonly bytes: number;
 }
 
-/** An open GGUF file: everything of its header, and positional reads of the rest. */
-export interface Gguf {
+/** A file of a model. */
+export interface GgufPart {
   readonly path: string;
+  /** Position of its first byte among the bytes of all parts. */
+  readonly start: number;
+  readonly bytes: number;
+  /** Where in the file its metadata ends and the table of tensors begins, and where that ends. */
+  readonly tableStart: number;
+  readonly tableEnd: number;
+  readonly headerBytes: number;
+  /** Time of its last change in ms. */
+  readonly modified: number;
+}
+
+/** An open GGUF model: everything of its header, and positional reads of the rest. */
+export interface Gguf {
+  /** The file, the first part of a split model. */
+  readonly path: string;
+  /** Bytes of all parts. */
   readonly fileBytes: number;
+  /** One for a model in one file. */
+  readonly parts: readonly GgufPart[];
   readonly version: 2 | 3;
   readonly alignment: number;
-  /** Bytes before the tensor data: header, metadata, tensor table and padding. */
+  /** Bytes before the (first part's) tensor data: header, metadata, tensor table and padding. */
   readonly headerBytes: number;
   readonly metadata: ReadonlyMap<string, MetadataValue>;
   /** By name, in the order of the file. */

@@ -1,6 +1,6 @@
-import { basename } from "node:path";
 import { SluiceError } from "../errors.ts";
 import type { Gguf } from "../gguf/types.ts";
+import { sourceName } from "../models-on-disk/source-name.ts";
 import type { Architecture } from "./architecture.ts";
 import { findArchitecture } from "./architectures/index.ts";
 import { MetadataReader } from "./metadata-reader.ts";
@@ -30,7 +30,7 @@ export function readHyperparameters(gguf: Gguf): Hyperparameters {
   const headSize = readHeadSize(reader, width, layers[0].heads);
   return {
     architecture: architecture.name,
-    name: reader.string("general.name") ?? basename(gguf.path),
+    name: reader.string("general.name") ?? sourceName(gguf.path),
     contextLength: reader.requiredInteger("context_length", { min: 1, max: COUNT.max }),
     width,
     headSize,

@@ -1,17 +1,24 @@
 import { residentBudget } from "../engine/budget.ts";
 import { allocateBuffers } from "../engine/buffers.ts";
-import { BLOCK_POSITIONS, kvBlockBytes } from "../engine/kv-cache.ts";
 import { type Rehearsal, rehearse } from "../engine/rehearsal.ts";
 import type { KvType } from "../kernels/types.ts";
-import type { Hyperparameters, ModelPlan } from "../model/types.ts";
+import type { Hyperparameters } from "../model/types.ts";
 import { mediumOf } from "../store/medium.ts";
-import { DTYPES, type Dtype } from "../store/types.ts";
+import type { Dtype } from "../store/types.ts";
 import { availableMemory } from "../stream/available-memory.ts";
 import { type DiskSpeed, diskSpeed, WORTH_MEASURING_BYTES } from "../stream/disk-speed.ts";
-import { ringBytes } from "../stream/ring.ts";
 import { type PlannedFile, planFiles } from "../unpack/planned-file.ts";
-import { keepsWeights } from "../unpack/tensor-dtype.ts";
-import { promptSeconds, type SweepLoad, sweepBytes, tokenSeconds } from "./forecast.ts";
+import { promptSeconds, type SweepLoad, tokenSeconds } from "./forecast.ts";
+import {
+  countParameters,
+  type DtypeNeeds,
+  kvBytes,
+  kvTypeOf,
+  needsOf,
+  recommend,
+  usefulDtypes,
+  usualContext,
+} from "./needs.ts";
 import type { Subject } from "./subject.ts";
 
 /** Tokens of the prompt whose speed is foretold: as in `sluice bench`. */
@@ -27,15 +34,7 @@ export interface Forecast {
   readonly secondsPerToken: number | null;
 }
 
-export interface DtypePlan {
-  readonly dtype: Dtype;
-  /** Bytes of the cache's files, and of the weights that a sweep goes through. */
-  readonly bytes: number;
-  readonly sweepBytes: number;
-  /** Whether every weight of the model file is kept as it is. */
-  readonly exact: boolean;
-  readonly ringBytes: number;
-  readonly kvType: KvType;
+export interface DtypePlan extends Omit<DtypeNeeds, "files"> {
   readonly forecasts: readonly Forecast[];
   /** Tokens of a prompt in a second, streaming. */
   readonly promptPerSecond: number | null;
@@ -77,8 +76,6 @@ export interface PlanOptions {
   readonly contextLength?: number | undefined;
 }
 
-/** Context that is planned for where none is asked for, and the model's own is no shorter. */
-const CONTEXT = 4096;
 const SHARES = [0.25, 0.5, 0.75] as const;
 
 /** What a machine was found to be. */
@@ -122,14 +119,14 @@ export function planWith(
   measurements: Measurements,
 ): Plan {
   const { model } = subject.plan;
-  const context = contextLength ?? Math.min(CONTEXT, model.contextLength || CONTEXT);
+  const context = contextLength ?? usualContext(model);
   const kvBytesPerToken = {
     f32: kvBytes(model, "f32"),
     f16: kvBytes(model, "f16"),
     q8: kvBytes(model, "q8"),
   };
   const dtypes = [...measurements.rehearsals].map(([dtype, rehearsal]) =>
-    planDtype(dtype, subject, rehearsal, measurements, context),
+    planDtype(needsOf(subject, dtype), subject, rehearsal, measurements, context),
   );
   const { disk, diskFree, memoryFree } = measurements;
   return {
@@ -137,71 +134,44 @@ export function planWith(
     parameters: countParameters(subject.plan),
     contextLength: context,
     workingBytes: workingBytes(model, threads),
-    recommended: dtypes.filter(({ exact }) => exact).sort((a, b) => a.bytes - b.bytes)[0].dtype,
+    recommended: recommend(dtypes),
   };
 }
 
-/** As the engine chooses it. */
-function kvTypeOf(dtype: Dtype): KvType {
-  return dtype === "f32" ? "f32" : "f16";
-}
-
-/** All dtypes, but for `native` where it comes to the same as one that says what it is. */
-export function usefulDtypes(plan: ModelPlan): Dtype[] {
-  const made = (dtype: Dtype) =>
-    planFiles(plan, dtype)
-      .flatMap(({ tensors }) => tensors.map((tensor) => tensor.dtype))
-      .join();
-  const others = DTYPES.filter((dtype) => dtype !== "native");
-  const native = made("native");
-  return others.some((other) => made(other) === native) ? others : [...DTYPES];
-}
-
-function kvBytes(model: Hyperparameters, type: KvType): number {
-  return kvBlockBytes(model, type) / BLOCK_POSITIONS;
-}
-
 function planDtype(
-  dtype: Dtype,
-  { plan, tokenizerBytes }: Subject,
+  needs: DtypeNeeds,
+  { plan: { model } }: Subject,
   rehearsal: Rehearsal,
   { disk, memoryFree }: Measurements,
   context: number,
 ): DtypePlan {
-  const { model } = plan;
-  const files = planFiles(plan, dtype);
+  const { files, ringBytes, kvType, ...sizes } = needs;
   const load = loadOf(model, files, rehearsal);
   const bytesPerSecond = disk && Math.max(disk.direct ?? 0, disk.buffered);
-  const chunks = [...files.slice(1), ...(model.tiedOutput ? [files[0]] : [])].flatMap(({ chunks }) => chunks);
-  const ring = ringBytes({ slotBytes: Math.max(...chunks.map(({ bytes }) => bytes)) });
-  const all = sweepBytes(load);
-  const kvType = kvTypeOf(dtype);
+  const all = needs.sweepBytes;
   const auto = residentBudget({
     ram: "auto",
-    ringBytes: ring,
+    ringBytes,
     weightBytes: all,
     kvBytes: kvBytes(model, kvType) * context,
     available: memoryFree,
   });
   const forecast = (budget: Forecast["budget"], residentBytes: number): Forecast => ({
     budget,
-    ramBytes: ring + residentBytes,
+    ramBytes: ringBytes + residentBytes,
     secondsPerToken:
       residentBytes < 0 || (bytesPerSecond === undefined && residentBytes < all)
         ? null
         : tokenSeconds(load, { residentBytes, disk: bytesPerSecond ?? Infinity, positions: 0 }),
   });
   return {
-    dtype,
-    bytes: files.reduce((sum, file) => sum + file.bytes, tokenizerBytes),
-    sweepBytes: all,
-    exact: files.every(({ tensors }) => tensors.every(keepsWeights)),
-    ringBytes: ring,
+    ...sizes,
+    ringBytes,
     kvType,
     forecasts: [
       forecast("stream", 0),
       ...SHARES.map((share) =>
-        forecast(`${share * 100}%` as Forecast["budget"], Math.round(all * share) - ring),
+        forecast(`${share * 100}%` as Forecast["budget"], Math.round(all * share) - ringBytes),
       ),
       forecast("auto", auto),
       forecast("all", all),
@@ -224,11 +194,6 @@ function loadOf(model: Hyperparameters, files: readonly PlannedFile[], rehearsal
     outputBytes: output + (model.tiedOutput ? embedding : 0),
     rehearsal,
   };
-}
-
-function countParameters({ embedding, layers, output }: ModelPlan): number {
-  const tensors = [embedding, ...layers.flat(), ...output];
-  return tensors.reduce((sum, { rows, columns }) => sum + rows * columns, 0);
 }
 
 function workingBytes(model: Hyperparameters, threads: number): number {

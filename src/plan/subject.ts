@@ -1,9 +1,9 @@
-import { statSync } from "node:fs";
 import { join } from "node:path";
 import { openGguf } from "../gguf/open.ts";
+import type { Gguf } from "../gguf/types.ts";
 import { planModel } from "../model/plan-model.ts";
 import type { ModelPlan } from "../model/types.ts";
-import { openCache } from "../store/cache.ts";
+import { isCacheFolder, openCache } from "../store/cache.ts";
 import { buildTokenizerData } from "../text/build-tokenizer-data.ts";
 import { encodeTokenizerData } from "../text/tokenizer-data.ts";
 
@@ -17,18 +17,24 @@ export interface Subject {
 }
 
 /**
- * @param path a GGUF file, or the folder of a finished cache
+ * @param path a GGUF file, a folder with the parts of one, or the folder of a finished cache
  * @throws SluiceError `bad-model`, `unsupported`, `bad-cache`, `io`
  */
 export function openSubject(path: string): Subject {
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return fromCache(path);
+  if (isCacheFolder(path)) return fromCache(path);
   const gguf = openGguf(path);
   try {
-    const tokenizerBytes = encodeTokenizerData(buildTokenizerData(gguf)).length;
-    return { plan: planModel(gguf), tokenizerBytes, sample: path };
+    return subjectOf(gguf);
   } finally {
     gguf.close();
   }
+}
+
+/** @throws SluiceError `bad-model`, `unsupported` */
+export function subjectOf(gguf: Gguf): Subject {
+  const plan = planModel(gguf);
+  const tokenizerBytes = encodeTokenizerData(buildTokenizerData(gguf)).length;
+  return { plan, tokenizerBytes, sample: largest(gguf.parts).path };
 }
 
 function fromCache(folder: string): Subject {
@@ -39,6 +45,9 @@ function fromCache(folder: string): Subject {
     layers: layers.map(({ tensors }) => tensors),
     output: output.tensors,
   };
-  const largest = [...layers, output].sort((a, b) => b.bytes - a.bytes)[0];
-  return { plan, tokenizerBytes: tokenizer.bytes, sample: join(folder, largest.name) };
+  return { plan, tokenizerBytes: tokenizer.bytes, sample: join(folder, largest([...layers, output]).name) };
+}
+
+function largest<T extends { readonly bytes: number }>(files: readonly T[]): T {
+  return files.reduce((best, file) => (file.bytes > best.bytes ? file : best));
 }

@@ -2,6 +2,7 @@
 import { type Dirent, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { SluiceError } from "../errors.ts";
+import { holdsSplitModel } from "../gguf/split-names.ts";
 import { errorCode, ioError } from "./io-error.ts";
 import { readManifest } from "./manifest.ts";
 import { cacheFolderSuffix, isOwnFolder, REPLACED, REPLACEMENT, UNPACK_AGAIN } from "./names.ts";
@@ -33,6 +34,11 @@ export function weightFiles(manifest: Pick<Manifest, "embedding" | "layers" | "o
 /** Bytes of weights and tokenizer together. */
 export function cacheBytes(manifest: Manifest): number {
   return weightFiles(manifest).reduce((sum, file) => sum + file.bytes, manifest.tokenizer.bytes);
+}
+
+/** Whether a path is a folder that can only be a cache: a folder may also hold the parts of a split model. */
+export function isCacheFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true && !holdsSplitModel(path);
 }
 
 /**

@@ -1,6 +1,6 @@
-import { basename } from "node:path";
 import { crc32 } from "node:zlib";
 import type { ModelPlan } from "../model/types.ts";
+import { sourceName } from "../models-on-disk/source-name.ts";
 import { encodeMessage } from "../store/manifest.ts";
 import { TOKENIZER } from "../store/names.ts";
 import type { Manifest } from "../store/types.ts";
@@ -28,7 +28,7 @@ export function assembleManifest(
   return {
     format: origin.format,
     sluice: version(),
-    source: { name: basename(path), bytes: origin.bytes, fingerprint: origin.fingerprint },
+    source: { name: sourceName(path), bytes: origin.bytes, fingerprint: origin.fingerprint },
     model: plan.model,
     dtype: origin.dtype,
     compression: origin.compression,

@@ -117,7 +117,7 @@ async function makeFile(
   return writeWeights(folder, gguf, planned, {
     compress: origin.compression === "lz4",
     signal,
-    check: () => checkUnchanged(gguf.path, origin),
+    check: () => checkUnchanged(gguf),
     onBytes: (fileBytes) => {
       onProgress({ type: "written", file: name, fileBytes, doneBytes: before + fileBytes });
     },
@@ -150,12 +150,14 @@ function checkTypes(gguf: Gguf, planned: readonly PlannedFile[]): void {
       blockFormat(gguf.tensors.get(name)!.type, name);
 }
 
-function checkUnchanged(path: string, { bytes, modified }: Origin): void {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats?.size === bytes && stats.mtimeMs === modified) return;
-  throw new SluiceError("bad-model", `${path} was changed or moved while it was being unpacked`, {
-    next: "Unpack it again when it is complete.",
-  });
+function checkUnchanged({ parts }: Gguf): void {
+  for (const { path, bytes, modified } of parts) {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    if (stats?.size === bytes && stats.mtimeMs === modified) continue;
+    throw new SluiceError("bad-model", `${path} was changed or moved while it was being unpacked`, {
+      next: "Unpack it again when it is complete.",
+    });
+  }
 }
 
 /** What to say to someone who has stopped an unpack; other errors are passed on as they are. */

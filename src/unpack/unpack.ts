@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, rmdirSync, statSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { existsSync, mkdirSync, rmdirSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { SluiceError } from "../errors.ts";
 import { fingerprint } from "../gguf/fingerprint.ts";
 import { openGguf } from "../gguf/open.ts";
+import { sourceName } from "../models-on-disk/source-name.ts";
 import { type Cache, cacheFolders, openCache, VARIANTS, type Variant } from "../store/cache.ts";
 import { ioError, isSystemError } from "../store/io-error.ts";
 import { acquireLock, lockHolder } from "../store/lock.ts";
@@ -18,7 +19,7 @@ import type { UnpackOptions, UnpackResult } from "./types.ts";
  * Unpack a model file into the cache, or find that it is there already. May be killed at any moment: the next call
  * continues. Of several processes that unpack the same, one does it and the others wait for it.
  *
- * @param path a GGUF file
+ * @param path a GGUF file, any part of a split model, or the folder that holds the parts of one
  * @throws SluiceError `bad-model`, `unsupported` (the model); `no-space`, `io`, `locked` (the cache folder);
  *   `bad-cache` for a finished cache that is damaged, which only `force` replaces; `aborted`
  * @example
@@ -31,7 +32,6 @@ export async function unpack(path: string, options: UnpackOptions): Promise<Unpa
     throw new SluiceError("bad-input", `there is no dtype ${dtype} with compression ${compression}`, {
       next: `Dtypes are ${DTYPES.join(", ")}; compressions are none and lz4.`,
     });
-  const modified = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const gguf = openGguf(path);
   let made: string | undefined;
   try {
@@ -39,11 +39,11 @@ export async function unpack(path: string, options: UnpackOptions): Promise<Unpa
       format: CACHE_FORMAT,
       fingerprint: fingerprint(gguf),
       bytes: gguf.fileBytes,
-      modified,
+      modified: Math.max(...gguf.parts.map((part) => part.modified)),
       dtype,
       compression,
     };
-    const folder = join(root, folderName(root, path, origin.fingerprint, { dtype, compression }));
+    const folder = join(root, folderName(root, gguf.path, origin.fingerprint, { dtype, compression }));
     const found = (cache: Cache) => ({ ...cache, reused: true, resumed: 0, ms: performance.now() - start });
     const finished = force ? undefined : finishedCache(folder, origin);
     // While another process replaces it, the cache that is there serves; what a dead one has left is cleared away.
@@ -113,5 +113,5 @@ function finishedCache(folder: string, origin: Origin): Cache | undefined {
 function folderName(root: string, path: string, mark: string, { dtype, compression }: Variant): string {
   const suffix = cacheFolderSuffix(mark, dtype, compression);
   const existing = cacheFolders(root).find((name) => name.endsWith(suffix));
-  return existing ?? cacheFolderName(basename(path), mark, dtype, compression);
+  return existing ?? cacheFolderName(sourceName(path), mark, dtype, compression);
 }

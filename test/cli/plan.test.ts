@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { choiceLines, parseChoice } from "../../src/cli/choose-dtype.ts";
 import { planLines, secondsText } from "../../src/cli/plan-view.ts";
-import { type Plan, planWith, usefulDtypes } from "../../src/plan/plan.ts";
+import { usefulDtypes } from "../../src/plan/needs.ts";
+import { type Plan, planWith } from "../../src/plan/plan.ts";
 import { openSubject } from "../../src/plan/subject.ts";
 import { MODEL, sluice } from "./spawn.ts";
 

@@ -88,8 +88,10 @@ describe("foreign files", () => {
       key("split.count", 2, Buffer.of(3, 0)),
       padding,
     );
-    expect(part).toMatchObject({ code: "unsupported", message: "FILE is part 2 of 3 of a split model" });
-    expect(part.next).toContain("llama-gguf-split --merge");
+    expect(part).toMatchObject({
+      code: "bad-model",
+      message: "FILE is part 2 of 3 of a split model, but is not named so",
+    });
     expect(refusal(header(0, 1), key("split.count", 2, Buffer.of(1, 0)), padding).code).toBe("none");
   });
 });

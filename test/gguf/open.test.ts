@@ -164,7 +164,7 @@ describe("openGguf", () => {
 
   it("names what it cannot open", () => {
     mkdirSync(join(folder, "directory"));
-    expect(() => openGguf(join(folder, "directory"))).toThrow("is a directory, not a file");
+    expect(() => openGguf(join(folder, "directory"))).toThrow("is a directory without a split model");
     expect(() => openGguf(join(folder, "missing.gguf"))).toThrow("does not exist");
     if (existsSync("/dev/zero")) expect(() => openGguf("/dev/zero")).toThrow("is a device, not a file");
   });

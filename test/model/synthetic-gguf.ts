@@ -92,6 +92,7 @@ export function syntheticGguf(
     version: 3,
     alignment: 32,
     headerBytes: 0,
+    parts: [],
     metadata,
     tensors: infos,
     read,

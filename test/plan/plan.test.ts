@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { makePlan, type Plan, planWith, usefulDtypes } from "../../src/plan/plan.ts";
+import { usefulDtypes } from "../../src/plan/needs.ts";
+import { makePlan, type Plan, planWith } from "../../src/plan/plan.ts";
 import { openSubject } from "../../src/plan/subject.ts";
 import { cacheBytes, openCache } from "../../src/store/cache.ts";
 import { modelFolder } from "../engine/model-fixture.ts";

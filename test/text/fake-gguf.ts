@@ -23,6 +23,7 @@ export function fakeGguf(values: Readonly<Record<string, Value>>): Gguf {
   return {
     path: "fake.gguf",
     fileBytes: file.length,
+    parts: [],
     version: 3,
     alignment: 32,
     headerBytes: file.length,
