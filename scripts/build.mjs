@@ -36,5 +36,6 @@ function compileKernels(entry, out, features) {
 }
 
 compileKernels("index.as.ts", "kernels.wasm", "simd,threads");
+compileKernels("fit.as.ts", "fit.wasm", "simd,threads");
 compileKernels("relaxed.as.ts", "relaxed.wasm", "simd,threads,relaxed-simd");
 await buildPage();

@@ -17,9 +17,10 @@ import type { Command } from "commander";
 import { SluiceError } from "../errors.ts";
 import { isOwnFile, JOURNAL, MANIFEST } from "../store/names.ts";
 
+const MODEL = "GGUF";
 /** What files begin with that are never written over. */
 const PRECIOUS: readonly (readonly [magic: string, name: string])[] = [
-  ["GGUF", "a model file"],
+  [MODEL, "a model file"],
   ["sluice chat\n", "a saved conversation: `sluice sessions rm` deletes it"],
 ];
 const INPUT_ARGUMENTS = new Set(["model", "recording", "other"]);
@@ -60,9 +61,15 @@ export function inputsOf(command: Command): string[] {
  *
  * @param inputs files, or folders of unpacked models; stdin is one of them always
  * @param option that gave the path
+ * @param mayBeModel whether another model's file may be replaced
  * @throws SluiceError `bad-input`
  */
-export function checkTarget(path: string, inputs: readonly string[], option: string): void {
+export function checkTarget(
+  path: string,
+  inputs: readonly string[],
+  option: string,
+  { mayBeModel = false }: { readonly mayBeModel?: boolean } = {},
+): void {
   const target = statOf(path);
   if (!target?.isFile()) return;
   const input = inputs.find((input) => filesOf(input).some((file) => isSame(statOf(file), target)));
@@ -71,20 +78,20 @@ export function checkTarget(path: string, inputs: readonly string[], option: str
       ? `this command reads it${input === path ? "" : ` as ${input}`}`
       : isSame(stdinStat(), target)
         ? "this command reads it as stdin"
-        : preciousness(path);
+        : preciousness(path, mayBeModel);
   if (problem === undefined) return;
   throw new SluiceError("bad-input", `${path} is not written: ${problem}`, {
     next: `Give another file with ${option}.`,
   });
 }
 
-function preciousness(path: string): string | undefined {
+function preciousness(path: string, mayBeModel: boolean): string | undefined {
   const real = realpathSync(path);
   const folder = dirname(real);
   if (isOwnFile(basename(real)) && [MANIFEST, JOURNAL].some((name) => existsSync(join(folder, name))))
     return `it is a file of an unpacked model`;
   const beginning = beginningOf(real);
-  const found = PRECIOUS.find(([magic]) => beginning.startsWith(magic));
+  const found = PRECIOUS.find(([magic]) => beginning.startsWith(magic) && !(mayBeModel && magic === MODEL));
   return found && `it is ${found[1]}`;
 }
 

@@ -47,6 +47,12 @@ const COMMANDS: readonly {
     load: async () => (await import("./inspect.ts")).inspectCommand(),
   },
   {
+    name: "quantize",
+    usage: "<in> <out> <type>",
+    summary: "write a model file in fewer bits",
+    load: async () => (await import("./quantize.ts")).quantizeCommand(),
+  },
+  {
     name: "tokenize",
     usage: "[model] [text]",
     summary: "show the tokens of a text",

@@ -13,7 +13,15 @@ export interface ArrayInput {
   readonly values: Iterable<Item>;
 }
 
-export type MetadataInput = Exclude<MetadataValue, MetadataArray> | ArrayInput;
+/** An array as another file has it. */
+export interface ArrayCopy {
+  readonly type: "array";
+  readonly items: ScalarType;
+  readonly length: number;
+  readonly bytes: Iterable<Uint8Array>;
+}
+
+export type MetadataInput = Exclude<MetadataValue, MetadataArray> | ArrayInput | ArrayCopy;
 
 /** A tensor to write: its type by ggml's name, its shape in ggml's order [columns, rows, …]. */
 export interface TensorInput {
@@ -158,10 +166,14 @@ function tensorBytes({ name, type, shape }: TensorInput): number {
   return (shape.reduce((product, size) => product * size, 1) / format.blockSize) * format.blockBytes;
 }
 
-function writeArray(sink: ByteSink, array: ArrayInput): { position: number; count: number } {
+function writeArray(sink: ByteSink, array: ArrayInput | ArrayCopy): { position: number; count: number } {
   sink.u32(VALUE_TYPES.indexOf(array.items));
   const position = sink.position;
   sink.u64(0n);
+  if ("bytes" in array) {
+    for (const piece of array.bytes) sink.bytes(piece);
+    return { position, count: array.length };
+  }
   let count = 0;
   for (const value of array.values) {
     WRITE[array.items](sink, value);

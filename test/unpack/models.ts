@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
 import { makeModel, PRESETS, type Shape } from "../../scripts/synthetic/model.mjs";
-import { readNumbers, readStrings } from "../../src/gguf/arrays.ts";
+import { copyMetadata } from "../../src/gguf/copy-metadata.ts";
 import { openGguf } from "../../src/gguf/open.ts";
 import type { Gguf } from "../../src/gguf/types.ts";
-import { GgufWriter, type MetadataInput } from "../../src/gguf/writer.ts";
+import { GgufWriter } from "../../src/gguf/writer.ts";
 import { halfToFloatTable } from "../../src/quant/half.ts";
 import { blockFormat } from "../../src/quant/index.ts";
 import { decompressChunk } from "../../src/store/compression.ts";
@@ -56,7 +56,7 @@ export function makeMixedFile(types: readonly string[], layers: number): string 
       const index = matrices.indexOf(tensor);
       return index < 0 ? tensor : { ...tensor, type: types[index % types.length] };
     });
-    const writer = new GgufWriter(path, { metadata: metadataOf(gguf), tensors });
+    const writer = new GgufWriter(path, { metadata: copyMetadata(gguf), tensors });
     let state = 1;
     for (const { name, type, shape } of tensors) {
       const values = shape.reduce((product, size) => product * size, 1);
@@ -73,16 +73,6 @@ export function makeMixedFile(types: readonly string[], layers: number): string 
     writer.close();
     return path;
   });
-}
-
-function* metadataOf(gguf: Gguf): Generator<readonly [string, MetadataInput], void, undefined> {
-  for (const [key, entry] of gguf.metadata) {
-    if (entry.type !== "array") yield [key, entry];
-    else {
-      const values = entry.items === "string" ? readStrings(gguf, entry) : readNumbers(gguf, entry);
-      yield [key, { type: "array", items: entry.items, values }];
-    }
-  }
 }
 
 /** Values of a tensor of the model file, row by row. */
