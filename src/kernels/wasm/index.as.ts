@@ -2,8 +2,10 @@
 export { attentionF16, attentionF32, attentionQ8 } from "./attention.as";
 export { storeHalves } from "./attention-float.as";
 export { storeKeyQ8, storeValueQ8 } from "./kv-store-q8.as";
+export { geglu, gelu } from "./gelu.as";
 export { matmulBf16, matmulF16, matmulF32 } from "./matmul-float.as";
 export { matmulQ4, matvecQ4 } from "./matmul-q4.as";
 export { matmulQ8, matvecQ8 } from "./matmul-q8.as";
 export { quantizeRows } from "./q16.as";
-export { add, rmsNorm, rope, swiglu } from "./rows.as";
+export { add, layerNorm, rmsNorm, rope, scale, swiglu } from "./rows.as";
+export { softCap } from "./soft-cap.as";
