@@ -220,7 +220,9 @@ function* metadata(shape) {
   const float32 = (/** @type {number} */ value) => /** @type {const} */ ({ type: "float32", value });
   const special = specialIds(vocabulary);
   yield ["general.architecture", string(arch)];
-  yield ["general.name", string(`Synthetic ${arch} ${shape.layers}x${shape.width}`)];
+  // Where a name has "phi3" in it, llama.cpp demands that model's own special tokens.
+  const family = arch.replace("phi3", "Phi 3");
+  yield ["general.name", string(`Synthetic ${family} ${shape.layers}x${shape.width}`)];
   yield ["general.file_type", uint32(FILE_TYPES[shape.type])];
   yield [`${arch}.block_count`, uint32(shape.layers)];
   yield [`${arch}.context_length`, uint32(shape.context)];

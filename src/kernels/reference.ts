@@ -240,6 +240,16 @@ export function createReferenceKernels(buffer: ArrayBufferLike): Kernels {
     };
   }
 
+  function gelu(x: number): number {
+    if (Math.abs(x) >= 10) return Math.max(0, x);
+    const v = toHalf(x);
+    return toHalf(v / (1 + Math.exp(-2 * Math.sqrt(2 / Math.PI) * (v + 0.044715 * v ** 3))));
+  }
+
+  function toHalf(value: number): number {
+    return halves[f32ToF16(value)];
+  }
+
   /** Addresses where a head's keys and values begin in the block of a position, and which of the block it is. */
   function headAt(
     shape: AttentionShape,
@@ -260,10 +270,6 @@ export function createReferenceKernels(buffer: ArrayBufferLike): Kernels {
     const half = f32ToF16(Math.fround(largest / 127));
     return Math.fround(halves[half] * 127) < largest ? half + 1 : half;
   }
-}
-
-function gelu(x: number): number {
-  return x / (1 + Math.exp(-2 * Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)));
 }
 
 function roundToScale(value: number, scale: number): number {

@@ -107,7 +107,11 @@ export interface Kernels {
    */
   swiglu(gateUp: Address, count: number, y: Address): void;
 
-  /** The same with gelu(gate). GELU (arXiv 1606.08415) by tanh: v / (1 + e^-2u), u = sqrt(2 / π) (v + 0.044715 v³). */
+  /**
+   * The same with gelu(gate). GELU (arXiv 1606.08415) by tanh: v / (1 + e^-2u), u = sqrt(2 / π) (v + 0.044715 v³), where
+   * between -10 and 10 v and the result are rounded to float16: llama.cpp looks it up in a table of these, and so logits
+   * can be held against its own.
+   */
   geglu: Kernels["swiglu"];
 
   /** y = gelu(x). Both (count). */
