@@ -237,6 +237,62 @@ describe.each(["reference", "wasm"] as const)("%s kernels", (which) => {
     expect(Math.abs(small)).toBeLessThan(1e-30);
   });
 
+  it.each([1, 3, 64, 101])("layerNorm of %i values takes away their mean", (width) => {
+    const { kernels, place, floats } = machine(which);
+    const [x, weight] = [
+      randomFloats(width, random).map((value) => value + 100),
+      randomFloats(width, random),
+    ];
+    const y = place(new Float32Array(width + 1).fill(7));
+    kernels.layerNorm(place(x), place(weight), width, 1e-5, y);
+    const mean = x.reduce((sum, value) => sum + value, 0) / width;
+    const variance = Array.from(x, (value) => (value - mean) ** 2).reduce((a, b) => a + b) / width;
+    const got = floats(y, width + 1);
+    for (let i = 0; i < width; i++) {
+      const want = ((x[i] - mean) / Math.sqrt(variance + 1e-5)) * weight[i];
+      expect(Math.abs(got[i] - want)).toBeLessThanOrEqual(3e-7 * Math.abs(want) + 1e-12);
+    }
+    expect(got[width]).toBe(7);
+  });
+
+  it.each([1, 4, 6, 101])("gelu and geglu of %i values go through float16 between -10 and 10", (count) => {
+    const { kernels, place, floats } = machine(which);
+    const special = [0, -0, 1e-6, -3e-5, 10, -10, 12, -12, 9.999, -9.999];
+    const x = randomFloats(count, random).map((value, i) => (i % 3 === 0 ? special[i % 10] : value * 12));
+    const gateUp = new Float32Array(Math.ceil(count / 4) * 8);
+    for (let i = 0; i < count; i++) {
+      gateUp[(i - (i % 4)) * 2 + (i % 4)] = x[i];
+      gateUp[(i - (i % 4)) * 2 + (i % 4) + 4] = 3;
+    }
+    const [plain, gated] = [place(new Float32Array(count + 1)), place(new Float32Array(count + 1))];
+    kernels.gelu(place(x), count, plain);
+    kernels.geglu(place(gateUp), count, gated);
+    const half = (value: number) => f16ToF32(f32ToF16(Math.fround(value)));
+    const [alone, withUp] = [floats(plain, count + 1), floats(gated, count + 1)];
+    for (let i = 0; i < count; i++) {
+      const v = half(x[i]);
+      const exact = 0.5 * v * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (v + 0.044715 * v ** 3)));
+      const want = Math.abs(x[i]) >= 10 ? Math.max(0, x[i]) : half(exact);
+      // Half a step of float16 away from the exact value, at most.
+      expect(Math.abs(alone[i] - want)).toBeLessThanOrEqual(Math.abs(want) * 2 ** -10 + 2 ** -24);
+      expect(half(alone[i])).toBe(Math.abs(x[i]) >= 10 ? half(want) : alone[i]);
+      expect(withUp[i]).toBeCloseTo(alone[i] * 3, 5);
+    }
+    expect([alone[count], withUp[count]]).toEqual([0, 0]);
+  });
+
+  it("scale multiplies, softCap bends", () => {
+    const { kernels, place, floats } = machine(which);
+    const values = [0, 1, -2, 30, -1000, 1e-3];
+    const x = place(Float32Array.from(values));
+    kernels.scale(x, 0.5, 5);
+    expect([...floats(x, 6)]).toEqual([0, 0.5, -1, 15, -500, Math.fround(1e-3)]);
+    const y = place(Float32Array.from(values));
+    kernels.softCap(y, 20, 6);
+    for (const [i, value] of floats(y, 6).entries())
+      expect(Math.abs(value - 20 * Math.tanh(values[i] / 20))).toBeLessThan(5e-6);
+  });
+
   it("rope turns neighbouring pairs and leaves the rest of the head alone", () => {
     const { kernels, place, floats } = machine(which);
     const x = place(new Float32Array([1, 0, 5, 6, 0, 1, 7, 8]));

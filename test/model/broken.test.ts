@@ -104,7 +104,6 @@ describe.runIf(existsSync(VECTORS))("files that sluice cannot run yet", () => {
     ["split/stories260K-00001-of-00003.gguf", "is part 1 of 3 of a split model"],
     ["split/stories260K-00003-of-00003.gguf", "is part 3 of 3 of a split model"],
     ["bigendian/stories260K-f32-be.gguf", "big-endian"],
-    ["archs/gemma-dense.gguf", 'the architecture "gemma" is not supported; sluice runs llama, smollm3'],
     ["../tokenizer/ggml-vocab-llama-bpe.gguf", "holds a vocabulary only"],
   ])("%s", (file, message) => {
     expect(() => load(new URL(file, VECTORS))).toThrow(message);

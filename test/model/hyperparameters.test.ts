@@ -75,6 +75,34 @@ describe("readHyperparameters", () => {
     expect(() => readHyperparameters(short)).toThrow("rope_freqs.weight has shape [3]; it must be [4]");
   });
 
+  it("reads yarn as factors and a magnitude", () => {
+    const { rope } = read({
+      "llama.attention.key_length": uint32(16),
+      "llama.attention.value_length": uint32(16),
+      "llama.rope.scaling.type": string("yarn"),
+      "llama.rope.scaling.factor": float32(4),
+      "llama.rope.scaling.original_context_length": uint32(256),
+      "llama.rope.scaling.attn_factor": float32(0.5),
+    });
+    expect(rope.positionScale).toBe(1);
+    expect(rope.magnitude).toBeCloseTo(0.5 * (0.1 * Math.log(4) + 1), 12);
+    // Pairs up to 0 keep their frequencies, from 4 on they have a quarter.
+    const mixed = [0, 1, 2, 3].map((pair) => 1 / (1 - (pair / 4) * 0.75));
+    const factors = [...mixed, 4, 4, 4, 4];
+    for (const [pair, factor] of factors.entries()) expect(rope.factors?.[pair]).toBeCloseTo(factor, 10);
+  });
+
+  it("reads longrope's factors", () => {
+    const data = {
+      "rope_factors_short.weight": Float32Array.of(1, 1, 1, 2),
+      "rope_factors_long.weight": Float32Array.of(1, 4, 8, 16),
+    };
+    const shapes = { "rope_factors_short.weight": [4], "rope_factors_long.weight": [4] };
+    const values = { "llama.rope.scaling.original_context_length": uint32(64) };
+    const { rope } = readHyperparameters(syntheticGguf(values, shapes, {}, data));
+    expect(rope).toMatchObject({ factors: [1, 1, 1, 2], longFactors: [1, 4, 8, 16], shortContext: 64 });
+  });
+
   it.each<[string, Values, string]>([
     ["no architecture", { "general.architecture": undefined }, "general.architecture is missing"],
     [
@@ -130,9 +158,9 @@ describe("readHyperparameters", () => {
       "it must be even",
     ],
     [
-      "yarn",
-      { "llama.rope.scaling.type": string("yarn") },
-      'positions are scaled by "yarn"; sluice knows none and linear',
+      "an unknown scaling",
+      { "llama.rope.scaling.type": string("dynamic") },
+      'positions are scaled by "dynamic"; sluice knows none, linear, yarn, longrope',
     ],
     ["experts", { "llama.expert_count": uint32(8) }, "a mixture of 8 experts"],
     [
