@@ -9,7 +9,7 @@
  * @property {"shared" | "each" | "row"} [headNorm] of q and k: one weight for all heads, each head's own, or over the row
  * @property {readonly string[]} [biases] products that have one
  * @property {boolean} [gate] false: no ffn_gate
- * @property {boolean} [fused] q, k and v in one tensor, gate and up in another
+ * @property {readonly ("qkv" | "gateUp")[]} [fused] what is one tensor
  * @property {boolean} [tied] never with an output matrix
  * @property {readonly (readonly [key: string, value: number])[]} [floats] metadata
  * @property {readonly (readonly [key: string, value: number])[]} [integers]
@@ -50,7 +50,7 @@ export const ARCHITECTURES = {
     floats: [["rope.freq_base_swa", 500]],
     integers: [["attention.sliding_window", 7]],
   },
-  phi3: { fused: true },
+  phi3: { fused: ["qkv", "gateUp"] },
   olmo2: { before: false, behind: true, headNorm: "row" },
   stablelm: { norm: "layer" },
   starcoder2: { norm: "layer", gate: false, biases: [...QKV, "attn_output", "ffn_up", "ffn_down"] },

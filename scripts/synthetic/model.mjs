@@ -121,7 +121,7 @@ function* listTensors({
     headNorm,
     biases,
     gate = true,
-    fused,
+    fused = [],
     tied,
     ...kind
   } = {
@@ -180,7 +180,7 @@ function* listTensors({
   for (let layer = 0; layer < layers; layer++) {
     const name = (/** @type {string} */ part) => `blk.${layer}.${part}`;
     if (before) yield* norm(name("attn_norm"));
-    if (fused) yield matrix(name("attn_qkv"), width, width + 2 * kvWidth);
+    if (fused.includes("qkv")) yield matrix(name("attn_qkv"), width, width + 2 * kvWidth);
     else {
       yield matrix(name("attn_q"), width, width);
       yield* extras(name("attn_q"), width);
@@ -193,11 +193,12 @@ function* listTensors({
     yield* extras(name("attn_output"), width);
     if (behind) yield* norm(name("post_attention_norm"), added);
     if (before && !parallel) yield* norm(name("ffn_norm"));
-    if (gate && !fused) {
+    const both = fused.includes("gateUp");
+    if (gate && !both) {
       yield matrix(name("ffn_gate"), width, feedForward);
       yield* extras(name("ffn_gate"), feedForward);
     }
-    yield matrix(name("ffn_up"), width, fused ? 2 * feedForward : feedForward, fused ? 1 : INNER);
+    yield matrix(name("ffn_up"), width, both ? 2 * feedForward : feedForward, both ? 1 : INNER);
     yield* extras(name("ffn_up"), feedForward);
     yield matrix(name("ffn_down"), feedForward, width, intoStream);
     yield* extras(name("ffn_down"), width);

@@ -25,6 +25,8 @@ const yarn = (/** @type {number} */ factor, /** @type {number} */ context) => ({
 });
 const LINEAR = { "rope.scaling.type": string("linear"), "rope.scaling.factor": float(8) };
 
+const ODD = { type: "f32", width: 60, heads: 6, kvHeads: 3, feedForward: 101, vocabulary: 499 };
+
 /** @type {Readonly<Record<string, Case>>} */
 export const CASES = {
   llama: { arch: "llama" },
@@ -62,6 +64,7 @@ export const CASES = {
   gemma3: { arch: "gemma3", layers: 7, metadata: LINEAR },
   "gemma3 without windows": { arch: "gemma3", metadata: { "attention.sliding_window": integer(0) } },
   phi3: { arch: "phi3" },
+  "phi3 with q, k and v apart": { arch: "phi3", traits: { fused: ["gateUp"] } },
   "phi3, longrope in a short context": { ...LONGROPE, contextLength: 256 },
   "phi3, longrope in a long context": { ...LONGROPE, contextLength: 512 },
   olmo2: { arch: "olmo2", untied: true },
@@ -75,10 +78,16 @@ export const CASES = {
     traits: { headNorm: "each", biases: QKV },
   },
   starcoder2: { arch: "starcoder2" },
+  "starcoder2 of sizes that fill no panel": { arch: "starcoder2", ...ODD },
+  "gemma2 of sizes that fill no panel": { arch: "gemma2", ...ODD },
+  "olmo2 of sizes that fill no panel": { arch: "olmo2", untied: true, ...ODD },
+  "stablelm, parallel, of sizes that fill no panel": {
+    ...{ arch: "stablelm", untied: true, parallel: true, ropeDimensions: 6, ...ODD },
+  },
 };
 
 /** Ids that each of them reads: longer than their windows, and than a block of KV cache. */
 export const IDS = Array.from({ length: 90 }, (_, i) => (i * i * 7 + i * 31 + 5) % 490);
 /** Where llama.cpp's answers are recorded, and of which tokens. */
 export const POSITIONS = [0, 6, 40, 75, 89];
-export const TOKENS = Array.from({ length: 32 }, (_, i) => i * 16);
+export const TOKENS = Array.from({ length: 32 }, (_, i) => i * 15);
