@@ -1,4 +1,3 @@
-import type { Hyperparameters } from "../model/types.ts";
 import { PANEL_ROWS } from "../store/panel.ts";
 import { GATE_UP_PANELS, GATE_UP_STRIDE } from "./buffers.ts";
 import { at, type Machine } from "./machine.ts";
@@ -55,7 +54,7 @@ function gate(
   biases: Biases,
 ): void {
   const { buffers, kernels, model } = machine;
-  const glu = isGelu(model) ? kernels.geglu : kernels.swiglu;
+  const glu = model.activation === "gelu" ? kernels.geglu : kernels.swiglu;
   inPieces(machine, share, input, rows, (gateUp, firstPanel, panels) => {
     const first = (firstPanel / 2) * PANEL_ROWS;
     const count = Math.min((panels / 2) * PANEL_ROWS, columns - first);
@@ -81,7 +80,7 @@ function addInterleaved(
     kernels.add(bias + (first + i) * 4, y + i * 8, Math.min(PANEL_ROWS, count - i));
 }
 
-/** gated = activation(up), for the columns that some panels of up give. */
+/** gated = gelu(up), for the columns that some panels of up give: no model without a gate has another activation. */
 function activateUp(
   machine: Machine,
   share: Share,
@@ -117,8 +116,4 @@ function inPieces(
     multiplyShare(piece, kernels, input, rows, values, GATE_UP_STRIDE);
     use(values, share.firstPanel + done, count);
   }
-}
-
-function isGelu({ activation }: Hyperparameters): boolean {
-  return activation === "gelu";
 }

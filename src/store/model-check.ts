@@ -42,7 +42,13 @@ export function checkModel({ model, embedding, layers, output }: Manifest): stri
     const found = file.tensors.map(({ role, rows, columns }) => [role, rows, columns]);
     return found.join(";") !== wanted.join(";");
   });
-  return odd && `${odd[0].name}: its tensors are not those of the model`;
+  if (odd !== undefined) return `${odd[0].name}: its tensors are not those of the model`;
+  const unfit = layers.find(({ tensors }, index) => {
+    const norm = tensors.find(({ role }) => role === "attn_q_norm");
+    const heads = model.headNorm === undefined ? 1 : model.layers[index].heads;
+    return norm !== undefined && norm.columns !== heads * headSize;
+  });
+  return unfit && `${unfit.name}: its norms of heads are not those of the model`;
 }
 
 function checkNumbers(model: Hyperparameters): string | undefined {

@@ -92,6 +92,40 @@ describe("readHyperparameters", () => {
     for (const [pair, factor] of factors.entries()) expect(rope.factors?.[pair]).toBeCloseTo(factor, 10);
   });
 
+  it("knows the windows and rotations of Gemma", () => {
+    const gemma = (arch: string, layers: number, values: Values = {}) =>
+      read(
+        Object.fromEntries([
+          ["general.architecture", string(arch)],
+          [`${arch}.block_count`, uint32(layers)],
+          [`${arch}.context_length`, uint32(128)],
+          [`${arch}.embedding_length`, uint32(36)],
+          [`${arch}.feed_forward_length`, uint32(64)],
+          [`${arch}.attention.head_count`, uint32(4)],
+          [`${arch}.attention.key_length`, uint32(8)],
+          [`${arch}.attention.value_length`, uint32(8)],
+          [`${arch}.attention.layer_norm_rms_epsilon`, float32(0.5)],
+          ...Object.entries(values).map(([key, value]) => [`${arch}.${key}`, value]),
+        ]),
+      );
+    const two = gemma("gemma2", 3);
+    expect(two.layers.map(({ window }) => window)).toEqual([4096, undefined, 4096]);
+    expect(two).toMatchObject({ attentionCap: 50, logitCap: 30, activation: "gelu", embeddingScale: 6 });
+    expect(two.localRope).toBeUndefined();
+    expect([two.attentionScale, gemma("gemma2", 46).attentionScale]).toEqual([undefined, 1 / 3]);
+    const three = gemma("gemma3", 7, {
+      "attention.sliding_window": uint32(9),
+      "rope.freq_base": float32(1e6),
+    });
+    expect(three.layers.map(({ window = 0 }) => window)).toEqual([9, 9, 9, 9, 9, 0, 9]);
+    expect([three.rope.base, three.localRope?.base, three.logitCap]).toEqual([1e6, 1e4, undefined]);
+    expect(gemma("gemma3", 7).layers[0].window).toBeUndefined();
+    const other = { "attention.sliding_window": uint32(9), "attention.key_length_swa": uint32(4) };
+    expect(() => gemma("gemma3", 7, other)).toThrow(
+      "attention.key_length_swa is 4, and 8 in the other layers",
+    );
+  });
+
   it("reads longrope's factors", () => {
     const data = {
       "rope_factors_short.weight": Float32Array.of(1, 1, 1, 2),
