@@ -21,6 +21,7 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     globalSetup: "test/build.ts",
     testTimeout: 60_000,
+    hookTimeout: 60_000,
     // What is shown must not depend on who runs the tests.
     env: { CI: "", NO_COLOR: "", TERM: "xterm" },
   },

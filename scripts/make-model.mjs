@@ -7,6 +7,7 @@
 
 import { statSync } from "node:fs";
 import { Command, InvalidArgumentError, Option } from "commander";
+import { ARCHITECTURES } from "./synthetic/architectures.mjs";
 import { makeModel, PRESETS } from "./synthetic/model.mjs";
 import { LARGEST_VOCABULARY } from "./synthetic/vocabulary.mjs";
 import { WEIGHT_TYPES } from "./synthetic/weights.mjs";
@@ -22,9 +23,7 @@ const program = new Command("make-model")
   .description("Write a GGUF model of random weights; the options change what the preset says.")
   .requiredOption("--out <file>", "where to write it")
   .addOption(new Option("--preset <name>").choices(Object.keys(PRESETS)).default("tiny"))
-  .addOption(
-    new Option("--arch <name>").choices(["llama", "smollm3", "qwen2", "qwen3", "mistral3", "internlm2"]),
-  )
+  .addOption(new Option("--arch <name>").choices(Object.keys(ARCHITECTURES)))
   .addOption(new Option("--type <type>", "tensor type of the matrices").choices(WEIGHT_TYPES))
   .option("--layers <n>", "", count)
   .option("--width <n>", "", count)

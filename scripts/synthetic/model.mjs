@@ -2,12 +2,18 @@
 /** Synthetic models: sound GGUF files of any shape whose weights are random. */
 
 import { GgufWriter } from "../../dist/gguf/writer.js";
+import { ARCHITECTURES } from "./architectures.mjs";
 import { CHATML, merges, specialIds, tokens, tokenTypes } from "./vocabulary.mjs";
 import { weights } from "./weights.mjs";
 
 /**
+ * @typedef {import("../../dist/gguf/writer.js").MetadataInput} MetadataInput
  * @typedef {object} Shape
- * @property {string} arch `llama`, `smollm3`, `qwen2`, `qwen3`, `mistral3` or `internlm2`
+ * @property {string} arch one of `ARCHITECTURES`
+ * @property {import("./architectures.mjs").Traits} [traits] where it departs from others of its architecture
+ * @property {Readonly<Record<string, MetadataInput>>} [metadata] more of it, by keys after the architecture's name
+ * @property {boolean} [parallel] no norm before the feed-forward, which computes beside attention
+ * @property {boolean} [longrope] factors of frequencies for short and for long contexts
  * @property {string} type tensor type of the matrices
  * @property {Readonly<Record<string, string>>} [types] types of those that differ, by name (`attn_q`, …)
  * @property {number} layers
@@ -18,6 +24,7 @@ import { weights } from "./weights.mjs";
  * @property {number} vocabulary
  * @property {number} context
  * @property {boolean} untied whether there is an output matrix apart from the embedding
+ * @property {number} [ropeDimensions] values of a head that are rotated; default: all
  * @property {number} seed
  */
 
@@ -93,6 +100,9 @@ export function makeModel(path, shape, onTensor) {
  */
 function* listTensors({
   arch,
+  traits,
+  parallel = false,
+  longrope = false,
   type,
   types = {},
   layers,
@@ -102,8 +112,22 @@ function* listTensors({
   kvHeads,
   vocabulary,
   untied,
+  ropeDimensions = width / heads,
 }) {
   const kvWidth = (width / heads) * kvHeads;
+  const {
+    before = true,
+    behind,
+    headNorm,
+    biases,
+    gate = true,
+    fused = [],
+    tied,
+    ...kind
+  } = {
+    ...ARCHITECTURES[arch],
+    ...traits,
+  };
   const matrix = (
     /** @type {string} */ name,
     /** @type {number} */ columns,
@@ -116,53 +140,90 @@ function* listTensors({
     mean: 0,
     deviation: gain / Math.sqrt(columns),
   });
-  const norm = (/** @type {string} */ name, mean = 1, size = width) => ({
-    name: `${name}.weight`,
+  const bias = (/** @type {string} */ name, /** @type {number} */ size, deviation = 0.5) => ({
+    name: `${name}.bias`,
     type: "f32",
     shape: [size],
-    mean,
-    deviation: mean / 10,
+    mean: 0,
+    deviation,
   });
-  /** What an architecture adds to q, k and v. */
-  const extras = (/** @type {string} */ name, /** @type {number} */ rows) => [
-    ...(arch === "qwen2"
-      ? [{ name: `${name}.bias`, type: "f32", shape: [rows], mean: 0, deviation: 0.5 }]
-      : []),
-    ...(arch === "qwen3" && !name.endsWith("attn_v") ? [norm(`${name}_norm`, 1, width / heads)] : []),
+  const norm = (/** @type {string} */ name, mean = 1, shape = [width]) => [
+    { name: `${name}.weight`, type: "f32", shape, mean, deviation: mean / 10 },
+    ...(kind.norm === "layer" && shape.length === 1 ? [bias(name, width, mean / 10)] : []),
   ];
-  const intoStream = 2 / Math.sqrt(2 * layers) / INNER;
-  yield matrix("token_embd", width, vocabulary, EMBEDDING);
+  /** What an architecture adds to a product. */
+  const extras = (/** @type {string} */ name, /** @type {number} */ rows) => {
+    const role = name.replace(/^blk\.\d+\./, "");
+    const sizes = { shared: [width / heads], each: [width / heads, (rows * heads) / width], row: [rows] };
+    return [
+      ...(biases?.includes(role) ? [bias(name, rows)] : []),
+      ...(headNorm && (role === "attn_q" || role === "attn_k")
+        ? norm(`${name}_norm`, 1, sizes[headNorm])
+        : []),
+    ];
+  };
+  // Behind a norm, what goes into the stream is as large as the norm makes it.
+  const intoStream = behind ? 1 : 2 / Math.sqrt(2 * layers) / INNER;
+  const added = 2 / Math.sqrt(2 * layers);
+  // These multiply by the root of the width.
+  const embedding = arch.startsWith("gemma") ? EMBEDDING / Math.sqrt(width) : EMBEDDING;
+  yield matrix("token_embd", width, vocabulary, embedding);
+  if (longrope)
+    for (const [which, mean] of /** @type {const} */ ([
+      ["short", 1.2],
+      ["long", 6],
+    ]))
+      yield {
+        ...{ name: `rope_factors_${which}.weight`, type: "f32", shape: [ropeDimensions / 2] },
+        ...{ mean, deviation: mean / 8 },
+      };
   for (let layer = 0; layer < layers; layer++) {
     const name = (/** @type {string} */ part) => `blk.${layer}.${part}`;
-    yield norm(name("attn_norm"));
-    yield matrix(name("attn_q"), width, width);
-    yield* extras(name("attn_q"), width);
-    yield matrix(name("attn_k"), width, kvWidth);
-    yield* extras(name("attn_k"), kvWidth);
-    yield matrix(name("attn_v"), width, kvWidth, INNER);
-    yield* extras(name("attn_v"), kvWidth);
+    if (before) yield* norm(name("attn_norm"));
+    if (fused.includes("qkv")) yield matrix(name("attn_qkv"), width, width + 2 * kvWidth);
+    else {
+      yield matrix(name("attn_q"), width, width);
+      yield* extras(name("attn_q"), width);
+      yield matrix(name("attn_k"), width, kvWidth);
+      yield* extras(name("attn_k"), kvWidth);
+      yield matrix(name("attn_v"), width, kvWidth, INNER);
+      yield* extras(name("attn_v"), kvWidth);
+    }
     yield matrix(name("attn_output"), width, width, intoStream);
-    yield norm(name("ffn_norm"));
-    yield matrix(name("ffn_gate"), width, feedForward);
-    yield matrix(name("ffn_up"), width, feedForward, INNER);
+    yield* extras(name("attn_output"), width);
+    if (behind) yield* norm(name("post_attention_norm"), added);
+    if (before && !parallel) yield* norm(name("ffn_norm"));
+    const both = fused.includes("gateUp");
+    if (gate && !both) {
+      yield matrix(name("ffn_gate"), width, feedForward);
+      yield* extras(name("ffn_gate"), feedForward);
+    }
+    yield matrix(name("ffn_up"), width, both ? 2 * feedForward : feedForward, both ? 1 : INNER);
+    yield* extras(name("ffn_up"), feedForward);
     yield matrix(name("ffn_down"), feedForward, width, intoStream);
+    yield* extras(name("ffn_down"), width);
+    if (behind) yield* norm(name("post_ffw_norm"), added);
   }
-  yield norm("output_norm", LOGIT_DEVIATION / (untied ? 1 : EMBEDDING));
-  if (untied) yield matrix("output", width, vocabulary);
+  const own = untied && !tied;
+  yield* norm("output_norm", LOGIT_DEVIATION / (own ? 1 : embedding));
+  if (own) yield matrix("output", width, vocabulary);
 }
 
 /**
  * @param {Shape} shape
- * @returns {Generator<readonly [string, import("../../dist/gguf/writer.js").MetadataInput], void, undefined>}
+ * @returns {Generator<readonly [string, MetadataInput], void, undefined>}
  */
 function* metadata(shape) {
   const { arch, vocabulary } = shape;
+  const { norm, floats = [], integers = [] } = { ...ARCHITECTURES[arch], ...shape.traits };
   const string = (/** @type {string} */ value) => /** @type {const} */ ({ type: "string", value });
   const uint32 = (/** @type {number} */ value) => /** @type {const} */ ({ type: "uint32", value });
   const float32 = (/** @type {number} */ value) => /** @type {const} */ ({ type: "float32", value });
   const special = specialIds(vocabulary);
   yield ["general.architecture", string(arch)];
-  yield ["general.name", string(`Synthetic ${arch} ${shape.layers}x${shape.width}`)];
+  // Where a name has "phi3" in it, llama.cpp demands that model's own special tokens.
+  const family = arch.replace("phi3", "Phi 3");
+  yield ["general.name", string(`Synthetic ${family} ${shape.layers}x${shape.width}`)];
   yield ["general.file_type", uint32(FILE_TYPES[shape.type])];
   yield [`${arch}.block_count`, uint32(shape.layers)];
   yield [`${arch}.context_length`, uint32(shape.context)];
@@ -170,9 +231,15 @@ function* metadata(shape) {
   yield [`${arch}.feed_forward_length`, uint32(shape.feedForward)];
   yield [`${arch}.attention.head_count`, uint32(shape.heads)];
   yield [`${arch}.attention.head_count_kv`, uint32(shape.kvHeads)];
-  yield [`${arch}.attention.layer_norm_rms_epsilon`, float32(1e-6)];
+  yield [`${arch}.attention.layer_norm_${norm === "layer" ? "" : "rms_"}epsilon`, float32(1e-6)];
   yield [`${arch}.rope.freq_base`, float32(arch === "smollm3" ? 5e6 : 1e4)];
-  yield [`${arch}.rope.dimension_count`, uint32(shape.width / shape.heads)];
+  yield [`${arch}.rope.dimension_count`, uint32(shape.ropeDimensions ?? shape.width / shape.heads)];
+  const more = {
+    ...Object.fromEntries(floats.map(([key, value]) => [key, float32(value)])),
+    ...Object.fromEntries(integers.map(([key, value]) => [key, uint32(value)])),
+    ...shape.metadata,
+  };
+  for (const [key, value] of Object.entries(more)) yield [`${arch}.${key}`, value];
   yield [`${arch}.vocab_size`, uint32(vocabulary)];
   yield ["tokenizer.ggml.model", string("gpt2")];
   yield ["tokenizer.ggml.pre", string(arch === "smollm3" ? "smaug-bpe" : "llama-bpe")];

@@ -1,5 +1,6 @@
 import { BLOCK_POSITIONS, KV_FORMAT, kvBlockBytes } from "../engine/kv-cache.ts";
 import type { Model } from "../engine/model.ts";
+import { isLong } from "../engine/rope-table.ts";
 import { createSampler } from "../engine/sampler.ts";
 import type { SamplingOptions } from "../engine/types.ts";
 import type { SessionModel, SessionSettings } from "../session-store/types.ts";
@@ -25,6 +26,7 @@ export function sessionModel(model: Model): SessionModel {
       format: KV_FORMAT,
       blockPositions: BLOCK_POSITIONS,
       blockBytes: kvBlockBytes(manifest.model, kvType),
+      ...(isLong(manifest.model.rope, model.contextLength) && { longRope: true }),
     },
   };
 }
@@ -37,6 +39,9 @@ export function mismatch(saved: SessionModel, here: SessionModel): string | unde
     return `it was held with weights in ${printableLine(saved.dtype)}, these are ${here.dtype}`;
   if (saved.kv.type !== here.kv.type)
     return `its KV cache is ${printableLine(saved.kv.type)}, this one ${here.kv.type}`;
+  const { longRope = false } = saved.kv;
+  if (longRope !== (here.kv.longRope ?? false))
+    return `it was held in a ${longRope ? "longer" : "shorter"} context (-c), for which the model's positions are others`;
   const same =
     saved.cacheFormat === here.cacheFormat &&
     saved.kv.format === here.kv.format &&

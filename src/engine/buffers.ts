@@ -32,6 +32,8 @@ export interface Buffers {
   readonly askedTable: Address;
   /** (rows, rope dimensions): cosine and sine in turn */
   readonly ropeTable: Address;
+  /** The same for layers with a window, where these rotate otherwise. */
+  readonly localRopeTable: Address;
   /** (rows, width): the residual stream */
   readonly x: Address;
   /** (rows, width): x after a norm */
@@ -45,9 +47,12 @@ export interface Buffers {
   /** For each thread (rows, GATE_UP_STRIDE): gate and up, interleaved by panel */
   readonly gateUp: Address;
   readonly gateUpBytes: number;
-  /** (rows, feedForward): after SwiGLU; where q, k, v and attended were */
+  /** (feedForward) each */
+  readonly gateBias: Address;
+  readonly upBias: Address;
+  /** (rows, feedForward): after the activation; where q, k, v and attended were */
   readonly gated: Address;
-  /** (rows, projectedStride): what a block adds to x; where normed was */
+  /** (rows, projectedStride): what a block adds to x; where normed was, if that is not needed again */
   readonly projected: Address;
   /** What a product reads, rounded for quantized weights: (rows, columns) int16, (rows, columns / 32, 2) */
   readonly rounded: Address;
@@ -95,6 +100,7 @@ export function allocateBuffers(
     rowTable: rows(2),
     askedTable: rows(1),
     ropeTable: rows(model.rope.dimensions),
+    localRopeTable: model.localRope ? rows(model.localRope.dimensions) : 0,
     x: rows(model.width),
     normed,
     q,
@@ -103,9 +109,11 @@ export function allocateBuffers(
     attended: k + 2 * rowBytes(kvStride),
     gateUp: arena.allocate(threads * gateUpBytes),
     gateUpBytes,
+    gateBias: arena.allocate(feedForward * 4),
+    upBias: arena.allocate(feedForward * 4),
     gated: q,
     // Each thread makes normed rows where it has taken the same rows of projected from, which takes equal strides.
-    projected: projectedStride === model.width ? normed : rows(projectedStride),
+    projected: projectedStride === model.width && !model.parallel ? normed : rows(projectedStride),
     rounded: rows(widestInput / 2),
     roundedScales: rows(2 * Math.ceil(widestInput / BLOCK_COLUMNS)),
     bytes: rows(Math.ceil(model.width / 4)),

@@ -13,8 +13,9 @@ import { StageTimes } from "../stream/stage-times.ts";
 import { type SweepPlan, stageDtypes } from "../stream/sweep-plan.ts";
 import { untilStopped, type WorkerMessage } from "../stream/worker-message.ts";
 import type { Buffers } from "./buffers.ts";
-import { forward, type Machine } from "./forward.ts";
+import { forward } from "./forward.ts";
 import { attentionShapes } from "./kv-cache.ts";
+import type { Machine } from "./machine.ts";
 import { Team } from "./team.ts";
 import { Weights } from "./weights.ts";
 

@@ -133,7 +133,8 @@ export class Engine {
     this.#times = new StageTimes(stages);
     this.#lanes = new Lanes(stages, threads);
     this.#embedding = new RowReader(folder, manifest.embedding);
-    this.#filler = new RowFiller(model, this.#arena, this.#buffers, this.#embedding);
+    const context = options.contextLength ?? model.contextLength;
+    this.#filler = new RowFiller(model, this.#arena, this.#buffers, this.#embedding, context);
     const shared = {
       plan,
       ring,

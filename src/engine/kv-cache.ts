@@ -34,7 +34,8 @@ export function kvBlockBytes(model: Hyperparameters, type: KvType): number {
 /** Of each layer. */
 export function attentionShapes(model: Hyperparameters, kvType: KvType): AttentionShape[] {
   let layerOffset = 0;
-  return model.layers.map(({ heads, kvHeads }, layer) => {
+  const { attentionScale, attentionCap } = model;
+  return model.layers.map(({ heads, kvHeads, window }, layer) => {
     const shape = {
       heads,
       kvHeads,
@@ -42,6 +43,9 @@ export function attentionShapes(model: Hyperparameters, kvType: KvType): Attenti
       kvType,
       blockPositions: BLOCK_POSITIONS,
       layerOffset,
+      ...(attentionScale !== undefined && { scale: attentionScale }),
+      ...(attentionCap !== undefined && { cap: attentionCap }),
+      ...(window !== undefined && { window }),
     };
     layerOffset += layerBytes(model, layer, kvType);
     return shape;

@@ -9,7 +9,8 @@ import type { Address } from "../kernels/types.ts";
 import type { Hyperparameters } from "../model/types.ts";
 import { BLOCK_COLUMNS, PANEL_ROWS } from "../store/panel.ts";
 import { MAXIMUM_ASKED } from "./buffers.ts";
-import type { Machine } from "./forward.ts";
+import type { Machine } from "./machine.ts";
+import { finishLogits, normalizeRows } from "./steps.ts";
 import type { TokenLogprob } from "./types.ts";
 import { multiplyShare, type Share } from "./weights.ts";
 
@@ -88,14 +89,14 @@ export class Lens {
   }
 
   /** Normalize what was kept, this thread's share; before and after it there must be a barrier. */
-  normalize(weight: Address, rounded: boolean): void {
+  normalize(rounded: boolean): void {
     const { model, kernels, team } = this.#machine;
-    const { width, normEpsilon } = model;
-    for (let stage = team.first(this.#buffers.stages); stage < team.end(this.#buffers.stages); stage++) {
-      for (let index = 0; index < this.#asked; index++) {
-        const row = this.#row(stage, index);
-        kernels.rmsNorm(row, weight, width, normEpsilon, row);
-      }
+    const { width, layers } = model;
+    const stages = [team.first(this.#buffers.stages), team.end(this.#buffers.stages)] as const;
+    const rows = [stages[0] * this.#asked, stages[1] * this.#asked] as const;
+    const place = (row: number) => this.#row(Math.floor(row / this.#asked), row % this.#asked);
+    normalizeRows(this.#machine, layers.length, "output_norm", rows, place, place);
+    for (let stage = stages[0]; stage < stages[1]; stage++) {
       const { x, rounded: q, scales } = this.#input(stage);
       if (rounded) kernels.quantizeRows(x, this.#asked, width, 0, this.#asked, 0, width, q, scales);
     }
@@ -112,6 +113,7 @@ export class Lens {
       multiplyShare(share, kernels, this.#input(stage), this.#asked, logits, logitsStride);
       for (let index = 0; index < this.#asked; index++) {
         const row = logits / 4 + index * logitsStride;
+        finishLogits(this.#machine, (row + first) * 4, end - first);
         const found = (stage * MAXIMUM_ASKED + index) * ROW_VALUES;
         this.#find(this.#floats.subarray(row + first, row + end), first, found);
       }

@@ -1,5 +1,6 @@
 import { SluiceError } from "../errors.ts";
-import type { Hyperparameters } from "../model/types.ts";
+import type { Address } from "../kernels/types.ts";
+import type { Hyperparameters, RopeParameters } from "../model/types.ts";
 import type { RowReader } from "../stream/row-reader.ts";
 import type { StageTiming } from "../timing/types.ts";
 import type { Arena } from "./arena.ts";
@@ -22,14 +23,29 @@ export class RowFiller {
   readonly #arena: Arena;
   readonly #buffers: Buffers;
   readonly #embedding: RowReader;
-  readonly #frequencies: Float64Array;
+  /** Of `rope` and, where there is one, `localRope`. */
+  readonly #ropes: readonly { rope: RopeParameters; table: Address; frequencies: Float64Array }[];
 
-  constructor(model: Hyperparameters, arena: Arena, buffers: Buffers, embedding: RowReader) {
+  /** @param contextLength that rows come from */
+  constructor(
+    model: Hyperparameters,
+    arena: Arena,
+    buffers: Buffers,
+    embedding: RowReader,
+    contextLength: number,
+  ) {
     this.#model = model;
     this.#arena = arena;
     this.#buffers = buffers;
     this.#embedding = embedding;
-    this.#frequencies = ropeFrequencies(model.rope);
+    this.#ropes = (
+      [
+        [model.rope, buffers.ropeTable],
+        [model.localRope, buffers.localRopeTable],
+      ] as const
+    ).flatMap(([rope, table]) =>
+      rope === undefined ? [] : [{ rope, table, frequencies: ropeFrequencies(rope, contextLength) }],
+    );
   }
 
   /**
@@ -55,8 +71,7 @@ export class RowFiller {
 
   /** @returns how many rows ask for logits */
   #fillTables(rows: readonly Row[]): number {
-    const { rowTable, askedTable, ropeTable } = this.#buffers;
-    const { dimensions } = this.#model.rope;
+    const { rowTable, askedTable } = this.#buffers;
     const table = this.#arena.words(rowTable, 2 * rows.length);
     const asked = this.#arena.words(askedTable, MAXIMUM_ROWS);
     let askedRows = 0;
@@ -64,8 +79,11 @@ export class RowFiller {
       table[2 * index] = sequence.table;
       table[2 * index + 1] = position;
       if (logits) asked[askedRows++] = index;
-      const angles = this.#arena.floats(ropeTable + index * dimensions * 4, dimensions);
-      fillRopeRow(this.#frequencies, position, angles);
+      for (const { rope, table: ropeTable, frequencies } of this.#ropes) {
+        const { dimensions, magnitude = 1 } = rope;
+        const angles = this.#arena.floats(ropeTable + index * dimensions * 4, dimensions);
+        fillRopeRow(frequencies, position, magnitude, angles);
+      }
     }
     return askedRows;
   }
@@ -73,10 +91,13 @@ export class RowFiller {
   /** @returns milliseconds of reading */
   #fillEmbeddings(rows: readonly Row[]): number {
     const { x } = this.#buffers;
-    const { width } = this.#model;
+    const { width, embeddingScale } = this.#model;
     const start = performance.now();
-    for (const [index, { token }] of rows.entries())
-      this.#embedding.read(token, this.#arena.floats(x + index * width * 4, width));
+    for (const [index, { token }] of rows.entries()) {
+      const values = this.#arena.floats(x + index * width * 4, width);
+      this.#embedding.read(token, values);
+      if (embeddingScale !== undefined) for (let i = 0; i < width; i++) values[i] *= embeddingScale;
+    }
     return performance.now() - start;
   }
 }

@@ -80,17 +80,33 @@ export function createReferenceKernels(buffer: ArrayBufferLike): Kernels {
       for (let i = 0; i < width; i++) f32[y / 4 + i] = f32[from + i] * scale * f32[weight / 4 + i];
     },
 
+    layerNorm(x, weight, width, epsilon, y) {
+      const from = x / 4;
+      let mean = 0;
+      for (let i = 0; i < width; i++) mean += f32[from + i] / width;
+      let variance = 0;
+      for (let i = 0; i < width; i++) variance += (f32[from + i] - mean) ** 2 / width;
+      const scale = 1 / Math.sqrt(variance + epsilon);
+      for (let i = 0; i < width; i++) f32[y / 4 + i] = (f32[from + i] - mean) * scale * f32[weight / 4 + i];
+    },
+
     add(x, y, count) {
       for (let i = 0; i < count; i++) f32[y / 4 + i] += f32[x / 4 + i];
     },
 
-    swiglu(gateUp, count, y) {
-      for (let i = 0; i < count; i++) {
-        const lane = i % PANEL_ROWS;
-        const at = gateUp / 4 + (i - lane) * 2 + lane;
-        const gate = f32[at];
-        f32[y / 4 + i] = (gate / (1 + Math.exp(-gate))) * f32[at + PANEL_ROWS];
-      }
+    swiglu: gated((gate) => gate / (1 + Math.exp(-gate))),
+    geglu: gated(gelu),
+
+    gelu(x, count, y) {
+      for (let i = 0; i < count; i++) f32[y / 4 + i] = gelu(f32[x / 4 + i]);
+    },
+
+    scale(x, factor, count) {
+      for (let i = 0; i < count; i++) f32[x / 4 + i] *= Math.fround(factor);
+    },
+
+    softCap(x, cap, count) {
+      for (let i = 0; i < count; i++) f32[x / 4 + i] = cap * Math.tanh(f32[x / 4 + i] / cap);
     },
 
     rope(x, heads, headSize, table, dimensions, neox) {
@@ -137,7 +153,8 @@ export function createReferenceKernels(buffer: ArrayBufferLike): Kernels {
     },
 
     attention(q, shape, blocks, position, firstHead, endHead, _scratch, out) {
-      const { heads, kvHeads, headSize, blockPositions, kvType } = shape;
+      const { heads, kvHeads, headSize, blockPositions, kvType, cap, window = position + 1 } = shape;
+      const start = Math.max(0, position + 1 - window);
       const readKey = (head: number, within: number, i: number): number => {
         if (kvType !== "q8") return readFloat(head, within, i);
         const { key, keyScale } = q8Places(shape, within, i);
@@ -152,7 +169,7 @@ export function createReferenceKernels(buffer: ArrayBufferLike): Kernels {
         const at = within * headSize + i;
         return kvType === "f32" ? f32[head / 4 + at] : halves[u16[head / 2 + at]];
       };
-      const scale = 1 / Math.sqrt(headSize);
+      const { scale = 1 / Math.sqrt(headSize) } = shape;
       const scores = new Float64Array(blockPositions);
       const sums = new Float64Array(headSize);
       for (let head = firstHead; head < endHead; head++) {
@@ -161,14 +178,15 @@ export function createReferenceKernels(buffer: ArrayBufferLike): Kernels {
         let maximum = -Infinity;
         let total = 0;
         sums.fill(0);
-        for (let first = 0; first <= position; first += blockPositions) {
+        for (let first = start - (start % blockPositions); first <= position; first += blockPositions) {
+          const begin = Math.max(0, start - first);
           const count = Math.min(blockPositions, position + 1 - first);
           const { key, value } = headAt(shape, blocks, kvHead, first);
           let blockMaximum = maximum;
-          for (let p = 0; p < count; p++) {
+          for (let p = begin; p < count; p++) {
             let dot = 0;
             for (let i = 0; i < headSize; i++) dot += f32[query + i] * readKey(key, p, i);
-            scores[p] = dot * scale;
+            scores[p] = cap === undefined ? dot * scale : cap * Math.tanh((dot * scale) / cap);
             if (scores[p] > blockMaximum) blockMaximum = scores[p];
           }
           // What was summed so far was scaled by e^-maximum of then.
@@ -176,7 +194,7 @@ export function createReferenceKernels(buffer: ArrayBufferLike): Kernels {
           maximum = blockMaximum;
           total *= rescale;
           for (let i = 0; i < headSize; i++) sums[i] *= rescale;
-          for (let p = 0; p < count; p++) {
+          for (let p = begin; p < count; p++) {
             const weight = Math.exp(scores[p] - maximum);
             total += weight;
             for (let i = 0; i < headSize; i++) sums[i] += weight * readValue(value, p, i);
@@ -233,6 +251,27 @@ export function createReferenceKernels(buffer: ArrayBufferLike): Kernels {
         }
       }
     };
+  }
+
+  /** y = activation(gate) × up. */
+  function gated(activation: (gate: number) => number): Kernels["swiglu"] {
+    return (gateUp, count, y) => {
+      for (let i = 0; i < count; i++) {
+        const lane = i % PANEL_ROWS;
+        const at = gateUp / 4 + (i - lane) * 2 + lane;
+        f32[y / 4 + i] = activation(f32[at]) * f32[at + PANEL_ROWS];
+      }
+    };
+  }
+
+  function gelu(x: number): number {
+    if (Math.abs(x) >= 10) return Math.max(0, x);
+    const v = toHalf(x);
+    return toHalf(v / (1 + Math.exp(-2 * Math.sqrt(2 / Math.PI) * (v + 0.044715 * v ** 3))));
+  }
+
+  function toHalf(value: number): number {
+    return halves[f32ToF16(value)];
   }
 
   /** Addresses where a head's keys and values begin in the block of a position, and which of the block it is. */

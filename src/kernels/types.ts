@@ -16,6 +16,12 @@ export interface AttentionShape {
   readonly blockPositions: number;
   /** Where this layer's keys begin in a block; its values follow. See kv-layout.ts. */
   readonly layerOffset: number;
+  /** Products of q and k are multiplied by this; absent: 1 / sqrt(headSize). */
+  readonly scale?: number;
+  /** Then they are soft-capped: s becomes cap × tanh(s / cap). */
+  readonly cap?: number;
+  /** Positions that a row attends to, its own the last of them; absent: all. */
+  readonly window?: number;
 }
 
 /**
@@ -106,6 +112,9 @@ export interface Kernels {
   /** RMSNorm (arXiv 1910.07467): y = x / sqrt(mean(x²) + epsilon) × weight. x, weight, y: (width). */
   rmsNorm(x: Address, weight: Address, width: number, epsilon: number, y: Address): void;
 
+  /** LayerNorm (arXiv 1607.06450) without its bias: y = (x - mean) / sqrt(variance + epsilon) × weight. */
+  layerNorm: Kernels["rmsNorm"];
+
   /** y += x. Both (count). */
   add(x: Address, y: Address, count: number): void;
 
@@ -117,6 +126,22 @@ export interface Kernels {
    * @param y (count)
    */
   swiglu(gateUp: Address, count: number, y: Address): void;
+
+  /**
+   * The same with gelu(gate). GELU (arXiv 1606.08415) by tanh: v / (1 + e^-2u), u = sqrt(2 / π) (v + 0.044715 v³), where
+   * between -10 and 10 v and the result are rounded to float16: llama.cpp looks it up in a table of these, and so logits
+   * can be held against its own.
+   */
+  geglu: Kernels["swiglu"];
+
+  /** y = gelu(x). Both (count). */
+  gelu(x: Address, count: number, y: Address): void;
+
+  /** x *= factor. (count) */
+  scale(x: Address, factor: number, count: number): void;
+
+  /** Soft-capping (arXiv 2408.00118, section 2): x = cap × tanh(x / cap). (count) */
+  softCap(x: Address, cap: number, count: number): void;
 
   /**
    * Rotate pairs of each head by the row's angles (RoPE, arXiv 2104.09864).
@@ -133,8 +158,8 @@ export interface Kernels {
 
   /**
    * Causal attention of one row for heads [firstHead, endHead): softmax(q·K / sqrt(headSize)) V over positions
-   * 0 … position, block by block with a running maximum and sum (arXiv 1805.02867), so that no more than a block
-   * of scores exists at a time.
+   * 0 … position, or the last `window` of these, block by block with a running maximum and sum (arXiv 1805.02867), so that
+   * no more than a block of scores exists at a time.
    *
    * @param q (heads, headSize)
    * @param blocks table of uint32 addresses of the sequence's KV blocks

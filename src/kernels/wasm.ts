@@ -12,8 +12,13 @@ interface Exports extends Readonly<Record<`matvec${Uppercase<PackedDtype>}`, Mul
   readonly matmulQ8: Kernels["matmulQ8"];
   readonly matmulQ4: Kernels["matmulQ4"];
   readonly rmsNorm: Kernels["rmsNorm"];
+  readonly layerNorm: Kernels["layerNorm"];
   readonly add: Kernels["add"];
   readonly swiglu: Kernels["swiglu"];
+  readonly geglu: Kernels["geglu"];
+  readonly gelu: Kernels["gelu"];
+  readonly scale: Kernels["scale"];
+  readonly softCap: Kernels["softCap"];
   readonly rope: Kernels["rope"];
   readonly quantizeRows: Kernels["quantizeRows"];
   readonly matvecQ8: MultiplyRow;
@@ -51,7 +56,7 @@ export interface RelaxedKernels extends Int8Kernels, Readonly<Record<string, unk
 /** One position's key or value; `to` is where those of its head begin in the block. */
 type StoreHead = (x: Address, headSize: number, blockPositions: number, within: number, to: Address) => void;
 
-/** One to four heads that share keys and values. */
+/** One to four heads that share keys and values, over the positions from `start` on; a cap of 0 is none. */
 type AttendHeads = (
   q: Address,
   headSize: number,
@@ -60,7 +65,10 @@ type AttendHeads = (
   blockPositions: number,
   keyOffset: number,
   valueOffset: number,
+  start: number,
   position: number,
+  scale: number,
+  cap: number,
   scores: Address,
   out: Address,
 ) => void;
@@ -108,8 +116,13 @@ export function createWasmKernels(
     matmulF16: wasm.matmulF16,
     matmulBf16: wasm.matmulBf16,
     rmsNorm: wasm.rmsNorm,
+    layerNorm: wasm.layerNorm,
     add: wasm.add,
     swiglu: wasm.swiglu,
+    geglu: wasm.geglu,
+    gelu: wasm.gelu,
+    scale: wasm.scale,
+    softCap: wasm.softCap,
     rope: wasm.rope,
     quantizeRows: wasm.quantizeRows,
 
@@ -154,7 +167,9 @@ export function createWasmKernels(
     },
 
     attention(q, shape, blocks, position, firstHead, endHead, scratch, out) {
-      const { heads, kvHeads, headSize, blockPositions, kvType } = shape;
+      const { heads, kvHeads, headSize, blockPositions, kvType, cap = 0, window = position + 1 } = shape;
+      const { scale = 1 / Math.sqrt(headSize) } = shape;
+      const start = Math.max(0, position + 1 - window);
       const attend = { f32: wasm.attentionF32, f16: wasm.attentionF16, q8: wasm.attentionQ8 }[kvType];
       for (let head = firstHead; head < endHead; ) {
         const kvHead = Math.floor((head * kvHeads) / heads);
@@ -162,7 +177,8 @@ export function createWasmKernels(
         const value = key + valueDistance(shape);
         const at = head * headSize * 4;
         const count = headsTogether(Math.min(endHead, ((kvHead + 1) * heads) / kvHeads) - head);
-        attend(q + at, headSize, count, blocks, blockPositions, key, value, position, scratch, out + at);
+        const cache = [blocks, blockPositions, key, value] as const;
+        attend(q + at, headSize, count, ...cache, start, position, scale, cap, scratch, out + at);
         head += count;
       }
     },

@@ -1,7 +1,7 @@
 import { SluiceError } from "../errors.ts";
 import type { Gguf } from "../gguf/types.ts";
 import { sourceName } from "../models-on-disk/source-name.ts";
-import type { Architecture } from "./architecture.ts";
+import type { Description } from "./architecture.ts";
 import { findArchitecture } from "./architectures/index.ts";
 import { MetadataReader } from "./metadata-reader.ts";
 import { readRope } from "./rope.ts";
@@ -11,6 +11,8 @@ import type { Hyperparameters, LayerShape } from "./types.ts";
 const LAYERS = { min: 1, max: 4096 };
 const HEADS = { min: 1, max: 65_536 };
 const SIZE = { min: 1, max: 1 << 24 };
+/** Keys of what is added to the variance, by the kind of norm. */
+const EPSILON = { rms: "attention.layer_norm_rms_epsilon", layer: "attention.layer_norm_epsilon" };
 const COUNT = { min: 0, max: 0xffff_ffff };
 
 /**
@@ -23,11 +25,15 @@ export function readHyperparameters(gguf: Gguf): Hyperparameters {
   const reader = new MetadataReader(gguf);
   const architecture = findArchitecture(reader.architecture, gguf.path);
   refuseExperts(reader, gguf.path);
-  refuseTemperature(reader, gguf.path);
 
   const width = reader.requiredInteger("embedding_length", SIZE);
-  const layers = readLayers(reader, architecture);
-  const headSize = readHeadSize(reader, width, layers[0].heads);
+  const shapes = readShapes(reader);
+  const { heads } = shapes[0];
+  const headSize = readHeadSize(reader, width, heads);
+  const rope = readRope(reader, gguf, headSize, architecture);
+  const has = (name: string) => gguf.tensors.has(name);
+  const outline = { layers: shapes.length, width, heads, headSize, rope, has };
+  const { departures, ...layers }: Description = architecture.describe?.(reader, outline) ?? {};
   return {
     architecture: architecture.name,
     name: reader.string("general.name") ?? sourceName(gguf.path),
@@ -35,14 +41,18 @@ export function readHyperparameters(gguf: Gguf): Hyperparameters {
     width,
     headSize,
     vocabulary: readVocabulary(reader, gguf),
-    normEpsilon: reader.requiredPositive("attention.layer_norm_rms_epsilon"),
-    rope: readRope(reader, gguf, headSize, architecture.ropeStyle),
-    layers,
+    normEpsilon: reader.requiredPositive(EPSILON[departures?.norm ?? "rms"]),
+    rope,
+    layers: shapes.map((shape, layer): LayerShape => {
+      const window = layers.window?.(layer);
+      return { ...shape, rope: layers.rope?.(layer) ?? true, ...(window !== undefined && { window }) };
+    }),
     tiedOutput: !gguf.tensors.has("output.weight"),
+    ...departures,
   };
 }
 
-function readLayers(reader: MetadataReader, architecture: Architecture): LayerShape[] {
+function readShapes(reader: MetadataReader): Omit<LayerShape, "rope" | "window">[] {
   const count = reader.requiredInteger("block_count", LAYERS);
   const heads = reader.requiredPerLayer("attention.head_count", count, HEADS);
   const kvHeads = reader.perLayer("attention.head_count_kv", count, HEADS) ?? heads;
@@ -53,12 +63,7 @@ function readLayers(reader: MetadataReader, architecture: Architecture): LayerSh
         `layer ${layer} has ${all} heads, which ${kvHeads[layer]} key-value heads do not divide`,
       );
     }
-    return {
-      heads: all,
-      kvHeads: kvHeads[layer],
-      feedForward: feedForward[layer],
-      rope: architecture.rope(layer),
-    };
+    return { heads: all, kvHeads: kvHeads[layer], feedForward: feedForward[layer] };
   });
 }
 
@@ -105,19 +110,6 @@ function refuseExperts(reader: MetadataReader, path: string): void {
     `${path} is a mixture of ${experts} experts, which sluice cannot run yet`,
     {
       next: "Use a dense model.",
-    },
-  );
-}
-
-/** Attention that grows sharper with the position, as long-context Mistrals have it. */
-function refuseTemperature(reader: MetadataReader, path: string): void {
-  const scale = reader.number("attention.temperature_scale") ?? 0;
-  if (scale === 0) return;
-  throw new SluiceError(
-    "unsupported",
-    `${path}: attention.temperature_scale is ${scale}, and sluice has one temperature for all positions`,
-    {
-      next: "Use another model.",
     },
   );
 }

@@ -52,6 +52,18 @@ export class MetadataReader {
     return this.integer(name, range) ?? this.#missing(name);
   }
 
+  /** An integer; undefined too where the file has an array of them, one for each layer. */
+  scalarInteger(name: string, range: Range): number | undefined {
+    return this.#find(name)[1]?.type === "array" ? undefined : this.integer(name, range);
+  }
+
+  boolean(name: string): boolean | undefined {
+    const [key, entry] = this.#find(name);
+    if (entry === undefined) return undefined;
+    if (entry.type !== "bool") throw this.#wrongType(key, entry, "a bool");
+    return entry.value;
+  }
+
   /** An integer of each layer: an array with one for each, or one for all. */
   perLayer(name: string, layers: number, range: Range): number[] | undefined {
     const [key, entry] = this.#find(name);

@@ -1,10 +1,11 @@
 import { SluiceError } from "../errors.ts";
 import type { Gguf } from "../gguf/types.ts";
 import { blockFormat } from "../quant/index.ts";
-import type { TensorSpec } from "./architecture.ts";
+import type { Architecture, TensorSpec } from "./architecture.ts";
 import { findArchitecture } from "./architectures/index.ts";
+import { takeApart } from "./fused.ts";
 import { readHyperparameters } from "./hyperparameters.ts";
-import { ROPE_FACTORS } from "./rope.ts";
+import { ROPE_TENSORS } from "./rope.ts";
 import type { ModelPlan, TensorPlan } from "./types.ts";
 
 /** Tables that old converters wrote and that every engine computes itself. */
@@ -13,16 +14,18 @@ const HARMLESS = /^(rope\.freqs|blk\.\d+\.attn_rot_embd\.weight|blk\.\d+\.attn\.
 /**
  * Find every tensor that the model needs and check it: there, of the right shape, of a type that can be read. A tensor
  * that would not be used (a bias, an expert, a layer too many) is refused too, as leaving it out would silently change
- * the answers. Of the tensors' data only `rope_freqs` is read.
+ * the answers. Of the tensors' data only factors of frequencies are read. The sources of a plan are names in the file as
+ * `takeApart` leaves it.
  *
  * Errors: those of `readHyperparameters`, `bad-model` for missing tensors and wrong shapes, `unsupported` for types and
  * for tensors that are left over.
  */
-export function planModel(gguf: Gguf): ModelPlan {
-  const model = readHyperparameters(gguf);
+export function planModel(file: Gguf): ModelPlan {
+  const model = readHyperparameters(file);
+  const gguf = takeApart(file, model);
   const { width, vocabulary, headSize } = model;
   const architecture = findArchitecture(model.architecture, gguf.path);
-  const used = new Set([ROPE_FACTORS]);
+  const used = new Set(ROPE_TENSORS);
   const plan = (spec: TensorSpec, prefix = ""): TensorPlan => {
     const sources = spec.sources.map((source) => prefix + source);
     for (const name of sources) {
@@ -42,14 +45,22 @@ export function planModel(gguf: Gguf): ModelPlan {
   const table = { kind: "matrix", rows: vocabulary, columns: width } as const;
   const embedding = plan({ role: "token_embd", sources: ["token_embd.weight"], ...table });
   const layers = model.layers.map((layer, index) =>
-    architecture.layerTensors(layer, width, headSize).map((spec) => plan(spec, `blk.${index}.`)),
+    architecture
+      .layerTensors(layer, width, headSize)
+      .filter(({ sources, optional }) => !optional || gguf.tensors.has(`blk.${index}.${sources[0]}`))
+      .map((spec) => plan(spec, `blk.${index}.`)),
   );
-  const output = [
-    plan({ role: "output_norm", sources: ["output_norm.weight"], kind: "vector", rows: 1, columns: width }),
-  ];
+  const output = outputVectors(architecture).map((spec) => plan({ ...spec, rows: 1, columns: width }));
   if (!model.tiedOutput) output.push(plan({ role: "output", sources: ["output.weight"], ...table }));
   refuseUnused(gguf, used);
   return { model, embedding, layers, output };
+}
+
+/** What comes before the output matrix: (width) each. */
+export function outputVectors({ outputBias = false }: Pick<Architecture, "outputBias">) {
+  const norm = { role: "output_norm", sources: ["output_norm.weight"], kind: "vector" } as const;
+  const bias = { role: "output_norm_bias", sources: ["output_norm.bias"], kind: "vector" } as const;
+  return outputBias ? [norm, bias] : [norm];
 }
 
 function checkTensor(gguf: Gguf, name: string, { kind, rows, columns }: TensorSpec): void {
@@ -60,7 +71,9 @@ function checkTensor(gguf: Gguf, name: string, { kind, rows, columns }: TensorSp
     });
   }
   const expected = kind === "vector" ? [columns] : [columns, rows];
-  if (shapeText(tensor.shape) !== shapeText(expected)) {
+  // Of a vector only the number of values counts: norms of each head's own lie as (heads, head size).
+  const shape = kind === "vector" ? [tensor.shape.reduce((a, b) => a * b, 1)] : tensor.shape;
+  if (shapeText(shape) !== shapeText(expected)) {
     throw new SluiceError(
       "bad-model",
       `${gguf.path}: the tensor ${name} has shape ${shapeText(tensor.shape)}; expected ${shapeText(expected)}`,

@@ -49,10 +49,11 @@ export function decodeHead(bytes: Uint8Array): Head | undefined {
 
 function isModel(value: unknown): value is SessionModel {
   if (!isMap(value) || !isMap(value["kv"])) return false;
-  const { type, format, blockPositions, blockBytes } = value["kv"];
+  const { type, format, blockPositions, blockBytes, longRope = false } = value["kv"];
   return (
     ["name", "architecture", "source", "fingerprint", "dtype"].every((field) => isText(value[field])) &&
     isText(type) &&
+    typeof longRope === "boolean" &&
     [value["cacheFormat"], format, blockPositions, blockBytes].every(isCount)
   );
 }

@@ -17,6 +17,8 @@ export interface SessionModel {
     readonly format: number;
     readonly blockPositions: number;
     readonly blockBytes: number;
+    /** Whether keys are rotated as for long contexts, where a model has two ways (longrope). */
+    readonly longRope?: boolean;
   };
 }
 

@@ -2,6 +2,7 @@ import { mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { SluiceError } from "../errors.ts";
 import type { Gguf } from "../gguf/types.ts";
+import { takeApart } from "../model/fused.ts";
 import { planModel } from "../model/plan-model.ts";
 import { blockFormat } from "../quant/index.ts";
 import { writeFileAtomic } from "../store/atomic.ts";
@@ -29,6 +30,8 @@ export interface MakeOptions extends Pick<UnpackOptions, "signal" | "onProgress"
 export interface Prepared {
   readonly ingredients: Ingredients;
   readonly planned: readonly PlannedFile[];
+  /** The model file as the sources of the planned files name its tensors. */
+  readonly source: Gguf;
 }
 
 /**
@@ -38,10 +41,11 @@ export interface Prepared {
  */
 export function prepare(gguf: Gguf, origin: Origin): Prepared {
   const plan = planModel(gguf);
+  const source = takeApart(gguf, plan.model);
   const planned = planFiles(plan, origin.dtype);
-  checkTypes(gguf, planned);
+  checkTypes(source, planned);
   const tokenizer = encodeTokenizerData(buildTokenizerData(gguf));
-  return { ingredients: { path: gguf.path, plan, origin, tokenizer }, planned };
+  return { ingredients: { path: gguf.path, plan, origin, tokenizer }, planned, source };
 }
 
 /**
@@ -51,9 +55,8 @@ export function prepare(gguf: Gguf, origin: Origin): Prepared {
  * @throws SluiceError, or the operating system's error of the folder
  */
 export async function makeCache(
-  gguf: Gguf,
   folder: string,
-  { ingredients, planned }: Prepared,
+  { ingredients, planned, source }: Prepared,
   { signal, onProgress = () => {}, resumable }: MakeOptions,
 ): Promise<{ manifest: Manifest; resumed: number }> {
   const { origin, tokenizer } = ingredients;
@@ -77,7 +80,7 @@ export async function makeCache(
     for (const file of missing) {
       progress.file = file.name;
       const { name, bytes } = file;
-      const made = await makeFile(gguf, folder, origin, file, progress.done, { signal, onProgress });
+      const made = await makeFile(source, folder, origin, file, progress.done, { signal, onProgress });
       files.set(name, { file: made.file, timing: made.timing });
       progress.done += bytes;
       writeJournal(folder, origin, [...files.values()]);

@@ -67,7 +67,7 @@ export async function unpack(path: string, options: UnpackOptions): Promise<Unpa
       const replaces = existsSync(join(folder, MANIFEST));
       const target = replaces ? replacementFolder(folder) : folder;
       if (force) deleteOwnFiles(target);
-      const { manifest, resumed } = await makeCache(gguf, target, prepared, {
+      const { manifest, resumed } = await makeCache(target, prepared, {
         signal,
         onProgress,
         resumable: !replaces,

@@ -24,6 +24,7 @@ describe("a KV cache", () => {
     [{ dtype: "f32" }, /weights in q8, these are f32/],
     [{ cacheFormat: 3 }, /another version of sluice/],
     [{ kv: { ...model.kv, type: "f32" } }, /is f16, this one f32/],
+    [{ kv: { ...model.kv, longRope: true } }, /held in a shorter context/],
     [{ kv: { ...model.kv, format: 2 } }, /another version of sluice/],
     [{ kv: { ...model.kv, blockBytes: 1 } }, /another version of sluice/],
   ])("fits a model that is %j: %s", (changes, told) => {

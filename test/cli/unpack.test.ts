@@ -41,10 +41,10 @@ describe("unpack", () => {
   });
 
   it("says what native cannot keep, and of other dtypes only those that save something", async () => {
-    const path = join(folder, "q5.gguf");
-    makeModel(path, { ...PRESETS["tiny"], type: "q5_0", layers: 1 });
+    const path = join(folder, "q1.gguf");
+    makeModel(path, { ...PRESETS["tiny"], type: "q1_0", width: 128, feedForward: 256, layers: 1 });
     const { stdout } = await sluice(["unpack", path, "--dtype", "native", "--cache-dir", freshRoot()]);
-    expect(stdout).toContain("\nRounded to q8, for native cannot hold them: 8 q5_0 matrices.\n");
+    expect(stdout).toContain("\nRounded to q8, for native cannot hold them: 8 q1_0 matrices.\n");
     expect(stdout).not.toContain("With --dtype");
   });
 

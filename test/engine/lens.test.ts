@@ -50,6 +50,9 @@ describe("the lens against the reference transformer", () => {
       1e-4,
     ],
     ["a vocabulary that fills no panel", { vocabulary: 275, untied: true }, {}, 1e-4],
+    ["gemma2", { arch: "gemma2", type: "f32", vocabulary: 275 }, {}, 5e-3],
+    ["granite", { arch: "granite", type: "f32" }, {}, 1e-4],
+    ["starcoder2", { arch: "starcoder2", type: "f32", vocabulary: 275, untied: true }, {}, 5e-3],
     ["q8", {}, { dtype: "q8" }, 2e-2],
     ["in memory", { type: "f32" }, { ram: 1e9 }, 1e-4],
   ] as const)("%s", async (_, changes, options, within) => {

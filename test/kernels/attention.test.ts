@@ -15,12 +15,16 @@ interface Case {
   readonly kvHeads: number;
   readonly headSize: number;
   readonly kvType: KvType;
+  readonly scale?: number;
+  readonly cap?: number;
+  readonly window?: number;
 }
 
 /** A sequence whose blocks lie in no order, as after growing and cutting back, and hold what others left there. */
-function cache(which: (typeof KINDS)[number], { heads, kvHeads, headSize, kvType }: Case, blockCount = 5) {
+function cache(which: (typeof KINDS)[number], described: Case, blockCount = 5) {
+  const { heads, kvHeads, headSize, kvType } = described;
   const { kernels, place, floats, memory } = machine(which);
-  const shape = { heads, kvHeads, headSize, kvType, blockPositions: BLOCK, layerOffset: 64 };
+  const shape = { ...described, blockPositions: BLOCK, layerOffset: 64 };
   const bytes = 64 + 2 * kvHeads * headBytes(kvType, headSize, BLOCK);
   const stale = () => place(new Uint8Array(bytes).fill(0xff));
   const addresses = Array.from({ length: blockCount }, stale).reverse();
@@ -45,7 +49,13 @@ function cache(which: (typeof KINDS)[number], { heads, kvHeads, headSize, kvType
 
 /** Attention as its formula has it. */
 function softmaxAttention(
-  { heads, kvHeads, headSize }: Pick<AttentionShape, "heads" | "kvHeads" | "headSize">,
+  {
+    heads,
+    kvHeads,
+    headSize,
+    scale = 1 / Math.sqrt(headSize),
+    cap = Infinity,
+  }: Pick<AttentionShape, "heads" | "kvHeads" | "headSize" | "scale" | "cap">,
   q: Float32Array,
   keys: readonly Float32Array[],
   values: readonly Float32Array[],
@@ -55,7 +65,7 @@ function softmaxAttention(
     const scores = keys.map((key) => {
       let dot = 0;
       for (let i = 0; i < headSize; i++) dot += q[head * headSize + i] * key[kv + i];
-      return dot / Math.sqrt(headSize);
+      return cap === Infinity ? dot * scale : cap * Math.tanh((dot * scale) / cap);
     });
     const highest = Math.max(...scores);
     const weights = scores.map((score) => Math.exp(score - highest));
@@ -101,6 +111,31 @@ describe.each(KINDS)("attention (%s)", (which) => {
         expect(largestError(attend(q, position), want)).toBeLessThan(TOLERANCE[kvType]);
       }
     });
+
+    it.each([
+      [4, 4, 8, 1],
+      [4, 2, 16, 7],
+      [8, 2, 32, 8],
+      [7, 1, 33, 9],
+      [3, 1, 100, 30],
+    ])(
+      "looks back no further than its window: %i heads, %i of keys, size %i, window %i",
+      (heads, kvHeads, headSize, window) => {
+        const random = seeded(heads * 10 + window);
+        const shape = { heads, kvHeads, headSize, kvType, window, scale: 0.3, cap: 2 };
+        const { store, attend } = cache(which, shape);
+        const keys: Float32Array[] = [];
+        const values: Float32Array[] = [];
+        for (let position = 0; position < 5 * BLOCK - 3; position++) {
+          keys.push(randomFloats(kvHeads * headSize, random));
+          values.push(randomFloats(kvHeads * headSize, random));
+          store(keys[position], values[position], position);
+          const q = randomFloats(heads * headSize, random).map((value) => value * 3);
+          const want = softmaxAttention(shape, q, keys.slice(-window), values.slice(-window));
+          expect(largestError(attend(q, position), want)).toBeLessThan(TOLERANCE[kvType]);
+        }
+      },
+    );
 
     it("takes positions that were cut off and written again", () => {
       const random = seeded(5);

@@ -102,7 +102,6 @@ describe.runIf(existsSync(VECTORS))("llama.cpp's own broken files", () => {
 describe.runIf(existsSync(VECTORS))("files that sluice cannot run yet", () => {
   it.each([
     ["bigendian/stories260K-f32-be.gguf", "big-endian"],
-    ["archs/gemma-dense.gguf", 'the architecture "gemma" is not supported; sluice runs llama, smollm3'],
     ["../tokenizer/ggml-vocab-llama-bpe.gguf", "holds a vocabulary only"],
   ])("%s", (file, message) => {
     expect(() => load(new URL(file, VECTORS))).toThrow(message);

@@ -75,6 +75,68 @@ describe("readHyperparameters", () => {
     expect(() => readHyperparameters(short)).toThrow("rope_freqs.weight has shape [3]; it must be [4]");
   });
 
+  it("reads yarn as factors and a magnitude", () => {
+    const { rope } = read({
+      "llama.attention.key_length": uint32(16),
+      "llama.attention.value_length": uint32(16),
+      "llama.rope.scaling.type": string("yarn"),
+      "llama.rope.scaling.factor": float32(4),
+      "llama.rope.scaling.original_context_length": uint32(256),
+      "llama.rope.scaling.attn_factor": float32(0.5),
+    });
+    expect(rope.positionScale).toBe(1);
+    expect(rope.magnitude).toBeCloseTo(0.5 * (0.1 * Math.log(4) + 1), 12);
+    // Pairs up to 0 keep their frequencies, from 4 on they have a quarter.
+    const mixed = [0, 1, 2, 3].map((pair) => 1 / (1 - (pair / 4) * 0.75));
+    const factors = [...mixed, 4, 4, 4, 4];
+    for (const [pair, factor] of factors.entries()) expect(rope.factors?.[pair]).toBeCloseTo(factor, 10);
+  });
+
+  it("knows the windows and rotations of Gemma", () => {
+    const gemma = (arch: string, layers: number, values: Values = {}) =>
+      read(
+        Object.fromEntries([
+          ["general.architecture", string(arch)],
+          [`${arch}.block_count`, uint32(layers)],
+          [`${arch}.context_length`, uint32(128)],
+          [`${arch}.embedding_length`, uint32(36)],
+          [`${arch}.feed_forward_length`, uint32(64)],
+          [`${arch}.attention.head_count`, uint32(4)],
+          [`${arch}.attention.key_length`, uint32(8)],
+          [`${arch}.attention.value_length`, uint32(8)],
+          [`${arch}.attention.layer_norm_rms_epsilon`, float32(0.5)],
+          ...Object.entries(values).map(([key, value]) => [`${arch}.${key}`, value]),
+        ]),
+      );
+    const two = gemma("gemma2", 3);
+    expect(two.layers.map(({ window }) => window)).toEqual([4096, undefined, 4096]);
+    expect(two).toMatchObject({ attentionCap: 50, logitCap: 30, activation: "gelu", embeddingScale: 6 });
+    expect(two.localRope).toBeUndefined();
+    expect([two.attentionScale, gemma("gemma2", 46).attentionScale]).toEqual([undefined, 1 / 3]);
+    const three = gemma("gemma3", 7, {
+      "attention.sliding_window": uint32(9),
+      "rope.freq_base": float32(1e6),
+    });
+    expect(three.layers.map(({ window = 0 }) => window)).toEqual([9, 9, 9, 9, 9, 0, 9]);
+    expect([three.rope.base, three.localRope?.base, three.logitCap]).toEqual([1e6, 1e4, undefined]);
+    expect(gemma("gemma3", 7).layers[0].window).toBeUndefined();
+    const other = { "attention.sliding_window": uint32(9), "attention.key_length_swa": uint32(4) };
+    expect(() => gemma("gemma3", 7, other)).toThrow(
+      "attention.key_length_swa is 4, and 8 in the other layers",
+    );
+  });
+
+  it("reads longrope's factors", () => {
+    const data = {
+      "rope_factors_short.weight": Float32Array.of(1, 1, 1, 2),
+      "rope_factors_long.weight": Float32Array.of(1, 4, 8, 16),
+    };
+    const shapes = { "rope_factors_short.weight": [4], "rope_factors_long.weight": [4] };
+    const values = { "llama.rope.scaling.original_context_length": uint32(64) };
+    const { rope } = readHyperparameters(syntheticGguf(values, shapes, {}, data));
+    expect(rope).toMatchObject({ factors: [1, 1, 1, 2], longFactors: [1, 4, 8, 16], shortContext: 64 });
+  });
+
   it.each<[string, Values, string]>([
     ["no architecture", { "general.architecture": undefined }, "general.architecture is missing"],
     [
@@ -130,9 +192,9 @@ describe("readHyperparameters", () => {
       "it must be even",
     ],
     [
-      "yarn",
-      { "llama.rope.scaling.type": string("yarn") },
-      'positions are scaled by "yarn"; sluice knows none and linear',
+      "an unknown scaling",
+      { "llama.rope.scaling.type": string("dynamic") },
+      'positions are scaled by "dynamic"; sluice knows none, linear, yarn, longrope',
     ],
     ["experts", { "llama.expert_count": uint32(8) }, "a mixture of 8 experts"],
     [

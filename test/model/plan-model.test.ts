@@ -36,6 +36,28 @@ describe("planModel", () => {
     expect(output[1]).toMatchObject({ role: "output", kind: "matrix", rows: 100, columns: 32 });
   });
 
+  it("takes apart q, k and v in one tensor, and gate and up", () => {
+    const { layers } = planWith({
+      "blk.0.attn_q.weight": undefined,
+      "blk.0.attn_k.weight": undefined,
+      "blk.0.attn_v.weight": undefined,
+      "blk.0.attn_qkv.weight": [32, 64],
+      "blk.0.attn_qkv.bias": [64],
+      "blk.0.ffn_gate.weight": undefined,
+      "blk.0.ffn_up.weight": [32, 128],
+    });
+    const biases = layers[0].filter(({ role }) => role.endsWith("_bias"));
+    expect(biases.map(({ role, columns }) => [role, columns])).toEqual([
+      ["attn_q_bias", 32],
+      ["attn_k_bias", 16],
+      ["attn_v_bias", 16],
+    ]);
+    const rest = layers[0].filter(({ role }) => !role.endsWith("_bias"));
+    expect(rest).toEqual(
+      layers[1].map((plan) => ({ ...plan, sources: plan.sources.map((name) => name.replace("1", "0")) })),
+    );
+  });
+
   it("takes shapes with ones at the end, tables that nobody needs, and every supported type", () => {
     planWith({ "output_norm.weight": [32, 1, 1], "blk.0.attn_rot_embd.weight": [4] });
     planWith({}, { "blk.0.attn_q.weight": "q4_1", "output_norm.weight": "f16" });
@@ -53,9 +75,15 @@ describe("planModel", () => {
     ["a third dimension", { "blk.0.attn_q.weight": [32, 32, 2] }, "has shape [32, 32, 2]; expected [32, 32]"],
     ["an empty matrix", { "blk.0.attn_q.weight": [32, 0] }, "has shape [32, 0]; expected [32, 32]"],
     [
-      "a bias",
-      { "blk.0.attn_q.bias": [32] },
-      'no use for the tensor "blk.0.attn_q.bias", so answers would be wrong',
+      "a bias that nothing is added to",
+      { "blk.0.attn_norm.bias": [32] },
+      'no use for the tensor "blk.0.attn_norm.bias", so answers would be wrong',
+    ],
+    ["a bias of another size", { "blk.0.attn_q.bias": [16] }, "has shape [16]; expected [32]"],
+    [
+      "q, k and v of other rows in one tensor",
+      { "blk.0.attn_q.weight": undefined, "blk.0.attn_qkv.weight": [32, 63] },
+      "the tensor blk.0.attn_q.weight is missing",
     ],
     [
       "layers too many",

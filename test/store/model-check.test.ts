@@ -21,6 +21,12 @@ describe("a manifest whose model is not that of its tensors", () => {
     ["normEpsilon", () => ({ normEpsilon: Number.NaN })],
     ["rope", (model) => ({ rope: { ...model.rope, dimensions: 7 } })],
     ["tiedOutput", () => ({ tiedOutput: false })],
+    ["window", (model) => ({ layers: [{ ...model.layers[0], window: 0 }, model.layers[1]] })],
+    ["localRope", (model) => ({ localRope: { ...model.rope, base: -1 } })],
+    ["longFactors", (model) => ({ rope: { ...model.rope, longFactors: [1] } })],
+    ["norm", () => ({ norm: "batch" })],
+    ["temperature", () => ({ temperature: { scale: 1 } })],
+    ["logitCap", () => ({ logitCap: Number.POSITIVE_INFINITY })],
     ["architecture", () => ({ architecture: "nope" })],
   ])("is refused: %s", async (_, change) => {
     const folder = await models.unpack(path);
@@ -29,6 +35,13 @@ describe("a manifest whose model is not that of its tensors", () => {
     expect(() => readManifest(folder)).toThrow(expect.objectContaining({ code: "bad-cache" }));
     writeManifest(folder, manifest);
     expect(readManifest(folder)).toEqual(manifest);
+  });
+
+  it("is refused where norms of heads are said to be of another kind", async () => {
+    const folder = await models.unpack(models.make({ arch: "qwen3", layers: 1 }));
+    const manifest = readManifest(folder);
+    writeManifest(folder, { ...manifest, model: { ...manifest.model, headNorm: "each" } });
+    expect(() => readManifest(folder)).toThrow("norms of heads");
   });
 
   it("opens, or is refused, whatever byte of it is flipped", async () => {

@@ -8,13 +8,13 @@ export function storeHalves(x: usize, count: i32, to: usize): void {
 }
 
 /**
- * q / sqrt(headSize), as (columns / 4, lanes, 4): for each four columns those of one or four heads. Returns nothing of
+ * q × factor, as (columns / 4, lanes, 4): for each four columns those of one or four heads. Returns nothing of
  * use, for it stands beside `quantizeQueries`.
  */
 // @ts-expect-error: decorators of AssemblyScript
 @inline
-export function loadQueries(lanes: i32, q: usize, headSize: i32, heads: i32, to: usize): v128 {
-  const scale = f32x4.splat(<f32>(1 / Math.sqrt(<f64>headSize)));
+export function loadQueries(lanes: i32, q: usize, headSize: i32, heads: i32, factor: f32, to: usize): v128 {
+  const scale = f32x4.splat(factor);
   for (let i = 0; i < headSize; i += 4)
     for (let head = 0; head < lanes; head++, to += 16) {
       const row = q + <usize>(min(head, heads - 1) * headSize) * 4;

@@ -8,12 +8,12 @@ import { BLOCK } from "./layout.as";
 import { sumPairs } from "./matmul-q8.as";
 
 /**
- * Round q / sqrt(headSize) to int16, as (columns / 4, lanes, 4): for each four columns those of one or four heads.
+ * Round q × factor to int16, as (columns / 4, lanes, 4): for each four columns those of one or four heads.
  * Returns their scales.
  */
 // @ts-expect-error: decorators of AssemblyScript
 @inline
-export function quantizeQueries(lanes: i32, q: usize, headSize: i32, heads: i32, to: usize): v128 {
+export function quantizeQueries(lanes: i32, q: usize, headSize: i32, heads: i32, factor: f32, to: usize): v128 {
   const columns = padded(headSize);
   let scales = f32x4.splat(0);
   for (let head = 0; head < lanes; head++, to += 8) {
@@ -28,7 +28,7 @@ export function quantizeQueries(lanes: i32, q: usize, headSize: i32, heads: i32,
     }
   }
   if (lanes === 1) scales = v128.shuffle<f32>(scales, scales, 3, 3, 3, 3);
-  return f32x4.mul(scales, f32x4.splat(<f32>(1 / Math.sqrt(<f64>headSize))));
+  return f32x4.mul(scales, f32x4.splat(factor));
 }
 
 /** Scores of one head: four keys at a time, so that up to three scores behind `count` are nonsense. */

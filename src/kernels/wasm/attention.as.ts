@@ -1,5 +1,5 @@
 /**
- * Attention of some heads of one row: softmax(q·K / sqrt(headSize)) V over positions 0 … position, block by block with a
+ * Attention of some heads of one row: softmax(factor q·K) V over positions start … position, block by block with a
  * running maximum and sum (arXiv 1805.02867). The heads share keys and values: four of them are computed together, so
  * that each key and value is loaded and widened once, or one alone; to the bit the same either way. How keys and values
  * lie in a block is told in kernels/kv-layout.ts.
@@ -11,6 +11,7 @@ import { q8ScoresFour, q8ScoresOne, quantizeQueries } from "./attention-scores-q
 import { q8ValuesFour, q8ValuesOne } from "./attention-values-q8.as";
 import { exp4 } from "./exp.as";
 import { F16, F32, loadColumns, padded, Q8 } from "./kv-layout.as";
+import { softCap } from "./soft-cap.as";
 
 /**
  * float32 keys and values.
@@ -20,6 +21,9 @@ import { F16, F32, loadColumns, padded, Q8 } from "./kv-layout.as";
  * @param blocks table of addresses of the blocks (uint32)
  * @param blockPositions a multiple of four
  * @param keyOffset of these heads' keys in a block; likewise valueOffset
+ * @param start the first position that counts
+ * @param factor of the products of q and k
+ * @param cap that they are soft-capped to; 0: not
  * @param scratch see `attentionScratchBytes`
  * @param out (heads, headSize)
  */
@@ -31,14 +35,17 @@ export function attentionF32(
   blockPositions: i32,
   keyOffset: usize,
   valueOffset: usize,
+  start: i32,
   position: i32,
+  factor: f32,
+  cap: f32,
   scratch: usize,
   out: usize,
 ): void {
   if (heads === 1)
-    attendOne(F32, q, headSize, blocks, blockPositions, keyOffset, valueOffset, position, scratch, out);
+    attendOne(F32, q, headSize, blocks, blockPositions, keyOffset, valueOffset, start, position, factor, cap, scratch, out);
   else
-    attendFour(F32, q, headSize, heads, blocks, blockPositions, keyOffset, valueOffset, position, scratch, out);
+    attendFour(F32, q, headSize, heads, blocks, blockPositions, keyOffset, valueOffset, start, position, factor, cap, scratch, out);
 }
 
 /** float16 keys and values. */
@@ -50,14 +57,17 @@ export function attentionF16(
   blockPositions: i32,
   keyOffset: usize,
   valueOffset: usize,
+  start: i32,
   position: i32,
+  factor: f32,
+  cap: f32,
   scratch: usize,
   out: usize,
 ): void {
   if (heads === 1)
-    attendOne(F16, q, headSize, blocks, blockPositions, keyOffset, valueOffset, position, scratch, out);
+    attendOne(F16, q, headSize, blocks, blockPositions, keyOffset, valueOffset, start, position, factor, cap, scratch, out);
   else
-    attendFour(F16, q, headSize, heads, blocks, blockPositions, keyOffset, valueOffset, position, scratch, out);
+    attendFour(F16, q, headSize, heads, blocks, blockPositions, keyOffset, valueOffset, start, position, factor, cap, scratch, out);
 }
 
 /** Keys and values of 8 bits. */
@@ -69,14 +79,17 @@ export function attentionQ8(
   blockPositions: i32,
   keyOffset: usize,
   valueOffset: usize,
+  start: i32,
   position: i32,
+  factor: f32,
+  cap: f32,
   scratch: usize,
   out: usize,
 ): void {
   if (heads === 1)
-    attendOne(Q8, q, headSize, blocks, blockPositions, keyOffset, valueOffset, position, scratch, out);
+    attendOne(Q8, q, headSize, blocks, blockPositions, keyOffset, valueOffset, start, position, factor, cap, scratch, out);
   else
-    attendFour(Q8, q, headSize, heads, blocks, blockPositions, keyOffset, valueOffset, position, scratch, out);
+    attendFour(Q8, q, headSize, heads, blocks, blockPositions, keyOffset, valueOffset, start, position, factor, cap, scratch, out);
 }
 
 // @ts-expect-error: decorators of AssemblyScript
@@ -89,7 +102,10 @@ function attendOne(
   blockPositions: i32,
   keyOffset: usize,
   valueOffset: usize,
+  start: i32,
   position: i32,
+  factor: f32,
+  cap: f32,
   scratch: usize,
   out: usize,
 ): void {
@@ -98,15 +114,19 @@ function attendOne(
   const scores = sums + <usize>padded(headSize) * 16;
   const scaled = scores + <usize>blockPositions * 16;
   memory.fill(sums, 0, <usize>padded(headSize) * 4);
-  const scale = kind === Q8 ? quantizeQueries(1, q, headSize, 1, queries) : loadQueries(1, q, headSize, 1, queries);
+  const scale = kind === Q8 ? quantizeQueries(1, q, headSize, 1, factor, queries) : loadQueries(1, q, headSize, 1, factor, queries);
   let highest: f32 = -Infinity;
   let total: f32 = 0;
-  for (let first = 0; first <= position; first += blockPositions, blocks += 4) {
+  const from = start - (start % blockPositions);
+  blocks += <usize>(from / blockPositions) * 4;
+  for (let first = from; first <= position; first += blockPositions, blocks += 4) {
     const count = min(blockPositions, position + 1 - first);
     const keys = <usize>load<u32>(blocks) + keyOffset;
     const values = <usize>load<u32>(blocks) + valueOffset;
     if (kind === Q8) q8ScoresOne(queries, scale, keys, count, blockPositions, headSize, scores);
     else floatScoresOne(kind, queries, keys, count, headSize, scores);
+    if (cap > 0) softCap(scores, cap, count);
+    for (let p = 0; p < start - first; p++) store<f32>(scores + <usize>p * 4, -Infinity);
 
     let largest = highest;
     for (let p = 0; p < count; p++) largest = max(largest, load<f32>(scores + <usize>p * 4));
@@ -141,7 +161,10 @@ function attendFour(
   blockPositions: i32,
   keyOffset: usize,
   valueOffset: usize,
+  start: i32,
   position: i32,
+  factor: f32,
+  cap: f32,
   scratch: usize,
   out: usize,
 ): void {
@@ -151,15 +174,19 @@ function attendFour(
   const scaled = scores + <usize>blockPositions * 16;
   memory.fill(sums, 0, <usize>padded(headSize) * 16);
   const scale =
-    kind === Q8 ? quantizeQueries(4, q, headSize, heads, queries) : loadQueries(4, q, headSize, heads, queries);
+    kind === Q8 ? quantizeQueries(4, q, headSize, heads, factor, queries) : loadQueries(4, q, headSize, heads, factor, queries);
   let highest = f32x4.splat(-Infinity);
   let total = f32x4.splat(0);
-  for (let first = 0; first <= position; first += blockPositions, blocks += 4) {
+  const from = start - (start % blockPositions);
+  blocks += <usize>(from / blockPositions) * 4;
+  for (let first = from; first <= position; first += blockPositions, blocks += 4) {
     const count = min(blockPositions, position + 1 - first);
     const keys = <usize>load<u32>(blocks) + keyOffset;
     const values = <usize>load<u32>(blocks) + valueOffset;
     if (kind === Q8) q8ScoresFour(queries, scale, keys, count, blockPositions, headSize, scores);
     else floatScoresFour(kind, queries, keys, count, headSize, scores);
+    if (cap > 0) softCap(scores, cap, count * 4);
+    for (let p = 0; p < start - first; p++) v128.store(scores + <usize>p * 16, f32x4.splat(-Infinity));
 
     const end = scores + <usize>count * 16;
     let largest = highest;

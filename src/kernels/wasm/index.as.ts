@@ -2,6 +2,7 @@
 export { attentionF16, attentionF32, attentionQ8 } from "./attention.as";
 export { storeHalves } from "./attention-float.as";
 export { storeKeyQ8, storeValueQ8 } from "./kv-store-q8.as";
+export { geglu, gelu } from "./gelu.as";
 export { matmulBf16, matmulF16, matmulF32 } from "./matmul-float.as";
 export { matmulPacked } from "./matmul-packed.as";
 export { matmulQ4, matvecQ4 } from "./matmul-q4.as";
@@ -18,4 +19,5 @@ export {
   matvecQ6_K,
 } from "./matvec-packed.as";
 export { quantizeRows } from "./q16.as";
-export { add, rmsNorm, rope, swiglu } from "./rows.as";
+export { add, layerNorm, rmsNorm, rope, scale, swiglu } from "./rows.as";
+export { softCap } from "./soft-cap.as";

@@ -24,6 +24,27 @@ export function rmsNorm(x: usize, weight: usize, width: i32, epsilon: f64, y: us
   for (; at < bytes; at += 4) store<f32>(y + at, load<f32>(x + at) * scale * load<f32>(weight + at));
 }
 
+/** LayerNorm without its bias: y = (x - mean) / sqrt(variance + epsilon) × weight, with sums in float64. */
+export function layerNorm(x: usize, weight: usize, width: i32, epsilon: f64, y: usize): void {
+  const bytes = <usize>width * 4;
+  let sum: f64 = 0;
+  for (let at: usize = 0; at < bytes; at += 4) sum += <f64>load<f32>(x + at);
+  const mean = sum / <f64>width;
+  let squares: f64 = 0;
+  for (let at: usize = 0; at < bytes; at += 4) {
+    const v = <f64>load<f32>(x + at) - mean;
+    squares += v * v;
+  }
+  const scale = 1 / Math.sqrt(squares / <f64>width + epsilon);
+  for (let at: usize = 0; at < bytes; at += 4)
+    store<f32>(y + at, <f32>((<f64>load<f32>(x + at) - mean) * scale) * load<f32>(weight + at));
+}
+
+/** x *= factor */
+export function scale(x: usize, factor: f32, count: i32): void {
+  for (const end = x + <usize>count * 4; x < end; x += 4) store<f32>(x, load<f32>(x) * factor);
+}
+
 /** y += x */
 export function add(x: usize, y: usize, count: i32): void {
   const bytes = <usize>count * 4;
@@ -39,12 +60,18 @@ export function swiglu(gateUp: usize, count: i32, y: usize): void {
     const gate = v128.load(gateUp);
     const silu = f32x4.div(gate, f32x4.add(one, exp4(f32x4.neg(gate))));
     const value = f32x4.mul(silu, v128.load(gateUp, 16));
-    if (i + 4 <= count) v128.store(y, value);
-    else storeFirst(y, value, count - i);
+    storeFirst(y, value, count - i);
   }
 }
 
-function storeFirst(y: usize, value: v128, lanes: i32): void {
+/** Store as many of four values as there are. */
+// @ts-expect-error: decorators of AssemblyScript
+@inline
+export function storeFirst(y: usize, value: v128, lanes: i32): void {
+  if (lanes >= 4) {
+    v128.store(y, value);
+    return;
+  }
   v128.store32_lane(y, value, 0);
   if (lanes > 1) v128.store32_lane(y + 4, value, 1);
   if (lanes > 2) v128.store32_lane(y + 8, value, 2);

@@ -1,6 +1,7 @@
 import type { Architecture } from "../architecture.ts";
 import { llama } from "./llama.ts";
-import { bias } from "./tensors.ts";
+
+const BIASED = ["attn_q_bias", "attn_k_bias", "attn_v_bias"];
 
 /** Llama with biases on q, k and v, and pairs that lie half a head apart (Qwen 1.5 to 2.5; llama.cpp, src/models/qwen2.cpp). */
 export const qwen2: Architecture = {
@@ -8,8 +9,7 @@ export const qwen2: Architecture = {
   name: "qwen2",
   ropeStyle: "neox",
   layerTensors: (...shape) =>
-    llama.layerTensors(...shape).flatMap((spec) => {
-      const { role, rows } = spec;
-      return role === "attn_q" || role === "attn_k" || role === "attn_v" ? [spec, bias(role, rows)] : [spec];
+    llama.layerTensors(...shape).map(({ optional, ...spec }) => {
+      return BIASED.includes(spec.role) || optional === undefined ? spec : { ...spec, optional };
     }),
 };

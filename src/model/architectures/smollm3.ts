@@ -5,5 +5,5 @@ import { llama } from "./llama.ts";
 export const smollm3: Architecture = {
   ...llama,
   name: "smollm3",
-  rope: (layer) => (layer + 1) % 4 !== 0,
+  describe: () => ({ rope: (layer) => (layer + 1) % 4 !== 0 }),
 };
