@@ -1,7 +1,7 @@
 /** Float32 to blocks of ggml's types. Layouts: src/quant, which reads them. */
 import { f32ToF16, halfToFloatTable } from "../quant/half.ts";
 import { quantizeQ8_0 } from "../quant/q8_0.ts";
-import { fitScales, fitScalesAndMinimums } from "./fit.ts";
+import { fitScales, fitScalesAndMinimums, refineSixBits } from "./fit.ts";
 
 /** Types that can be written. */
 export type QuantizedType = "q8_0" | "q4_0" | "q4_1" | "q5_0" | "q5_1" | "q4_K" | "q5_K" | "q6_K";
@@ -29,7 +29,7 @@ const ENCODERS: Readonly<Record<QuantizedType, Encode>> = {
   q5_1: (x, target, count) => withMinimum(x, target, count, 5),
   q4_K: (x, target, count) => superBlocks(x, target, count, 4),
   q5_K: (x, target, count) => superBlocks(x, target, count, 5),
-  q6_K: sixBits,
+  q6_K: sixBitBlocks,
 };
 
 /** q4_0 and q5_0: blocks of 32 of (code - half) × scale. */
@@ -72,32 +72,55 @@ function storeCodes(target: Uint8Array, at: number, bits: 4 | 5): void {
 function superBlocks(x: Float32Array, target: Uint8Array, count: number, bits: 4 | 5): void {
   const highest = (1 << bits) - 1;
   const bytes = bits === 4 ? 144 : 176;
+  const units = new Float32Array(count / 128);
+  const sixBits = new Float32Array(count / 16);
   const fits = fitScalesAndMinimums(x, count, highest, false);
-  for (let first = 0, at = 0; first < count; first += 256, at += bytes) {
+  for (let block = 0; block < count / 256; block++) {
     // A scale below zero fits nothing better, and could not be stored.
-    const scaleOf = (group: number) => Math.max(0, fits[first / 16 + 2 * group]);
-    const minimumOf = (group: number) => Math.max(0, -fits[first / 16 + 2 * group + 1]);
+    const scaleOf = (group: number) => Math.max(0, fits[block * 16 + 2 * group]);
+    const minimumOf = (group: number) => Math.max(0, -fits[block * 16 + 2 * group + 1]);
     let largestScale = 0;
     let largestMinimum = 0;
     for (let group = 0; group < 8; group++) {
       largestScale = Math.max(largestScale, scaleOf(group));
       largestMinimum = Math.max(largestMinimum, minimumOf(group));
     }
-    const scale = storeHalf(target, at, largestScale / 63);
-    const minimum = storeHalf(target, at + 2, largestMinimum / 63);
-    target.fill(0, at + 4, at + bytes);
+    const scale = storeHalf(target, block * bytes, largestScale / 63);
+    const minimum = storeHalf(target, block * bytes + 2, largestMinimum / 63);
+    units[block * 2] = scale;
+    units[block * 2 + 1] = minimum;
     for (let group = 0; group < 8; group++) {
-      const s = sixBitCode(scaleOf(group), scale);
-      const t = sixBitCode(minimumOf(group), minimum);
-      storeScale(target, at + 4, group, s, t);
-      round(x, first + group * 32, 32, scale * s, -minimum * t, 0, highest, group * 32);
+      sixBits[block * 16 + 2 * group] = sixBitCode(scaleOf(group), scale);
+      sixBits[block * 16 + 2 * group + 1] = sixBitCode(minimumOf(group), minimum);
     }
-    const nibbles = at + (bits === 4 ? 16 : 48);
-    for (let i = 0; i < 256; i++) {
-      const group = i >> 5;
-      target[nibbles + (group >> 1) * 32 + (i & 31)] |= (codes[i] & 15) << (4 * (group & 1));
-      if (bits === 5) target[at + 16 + (i & 31)] |= (codes[i] >> 4) << group;
-    }
+  }
+  const refined = refineSixBits(units, sixBits, highest);
+  for (let block = 0; block < count / 256; block++)
+    storeSuperBlock(x, block, bits, units, refined, target, block * bytes);
+}
+
+function storeSuperBlock(
+  x: Float32Array,
+  block: number,
+  bits: 4 | 5,
+  units: Float32Array,
+  sixBits: Float32Array,
+  target: Uint8Array,
+  at: number,
+): void {
+  const nibbles = at + (bits === 4 ? 16 : 48);
+  target.fill(0, at + 4, nibbles + 128);
+  for (let group = 0; group < 8; group++) {
+    const s = sixBits[block * 16 + 2 * group];
+    const t = sixBits[block * 16 + 2 * group + 1];
+    storeScale(target, at + 4, group, s, t);
+    const [scale, minimum] = [units[block * 2] * s, -units[block * 2 + 1] * t];
+    round(x, block * 256 + group * 32, 32, scale, minimum, 0, (1 << bits) - 1, group * 32);
+  }
+  for (let i = 0; i < 256; i++) {
+    const group = i >> 5;
+    target[nibbles + (group >> 1) * 32 + (i & 31)] |= (codes[i] & 15) << (4 * (group & 1));
+    if (bits === 5) target[at + 16 + (i & 31)] |= (codes[i] >> 4) << group;
   }
 }
 
@@ -118,7 +141,7 @@ function storeScale(target: Uint8Array, at: number, group: number, s: number, t:
 }
 
 /** q6_K: 256 of (code - 32) × s·d, s an int8 for 16. */
-function sixBits(x: Float32Array, target: Uint8Array, count: number): void {
+function sixBitBlocks(x: Float32Array, target: Uint8Array, count: number): void {
   const fits = fitScales(x, count, 16, -32, 31);
   for (let first = 0, at = 0; first < count; first += 256, at += 210) {
     const scales = fits.subarray(first / 16, first / 16 + 16);

@@ -6,6 +6,7 @@ export const PIECE_VALUES = 1 << 18;
 
 interface Kernels {
   fitScales(x: number, groups: number, size: number, lowest: number, highest: number, scales: number): void;
+  refineSixBits(x: number, blocks: number, highest: number, units: number, codes: number): void;
   fitScalesAndMinimums(x: number, groups: number, highest: number, mayRise: number, fits: number): void;
 }
 
@@ -47,6 +48,22 @@ export function fitScalesAndMinimums(
 ): Float32Array {
   place(x, count).fitScalesAndMinimums(0, count / 32, highest, mayRise ? 1 : 0, RESULTS);
   return results(count / 16);
+}
+
+/**
+ * Six-bit codes s and t of scales and minimums, changed by one where that is nearer to the weights that were fitted last:
+ * code × s × unit - t × unit of minimums, codes from 0 to `highest`.
+ *
+ * @param units (blocks, 2) of blocks of 256
+ * @param codes (blocks, 8, 2): s and t
+ * @returns the same as `codes`, valid until the next call
+ */
+export function refineSixBits(units: Float32Array, codes: Float32Array, highest: number): Float32Array {
+  values.set(codes, RESULTS / 4);
+  const behind = RESULTS / 4 + codes.length;
+  values.set(units, behind);
+  kernels!.refineSixBits(0, units.length / 2, highest, behind * 4, RESULTS);
+  return results(codes.length);
 }
 
 function place(x: Float32Array, count: number): Kernels {

@@ -59,13 +59,8 @@ describe("a quantized model", () => {
       const own = ["general.file_type", "general.quantization_version"];
       expect([...gguf.metadata.keys()].sort()).toEqual([...new Set([...before, ...own])].sort());
       expect(gguf.metadata.get("general.file_type")).toEqual({ type: "uint32", value: 15 });
-      const tokens = gguf.metadata.get("tokenizer.ggml.tokens")!;
-      expect(tokens.type === "array" && readStrings(gguf, tokens)).toEqual(
-        withGguf(from, (original) => {
-          const found = original.metadata.get("tokenizer.ggml.tokens")!;
-          return found.type === "array" && readStrings(original, found);
-        }),
-      );
+      expect(tokens(gguf)).toEqual(withGguf(from, tokens));
+      expect(tokens(gguf).length).toBeGreaterThan(200);
     });
   });
 
@@ -106,6 +101,11 @@ describe("a quantized model", () => {
     expect(() => openGguf(path)).toThrow();
   });
 });
+
+function tokens(gguf: ReturnType<typeof openGguf>): string[] {
+  const found = gguf.metadata.get("tokenizer.ggml.tokens")!;
+  return found.type === "array" ? [...readStrings(gguf, found)].map(String) : [];
+}
 
 function withGguf<Result>(path: string, use: (gguf: ReturnType<typeof openGguf>) => Result): Result {
   const gguf = openGguf(path);

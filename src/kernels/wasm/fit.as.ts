@@ -130,6 +130,57 @@ export function fitScalesAndMinimums(x: usize, groups: i32, highest: f32, mayRis
   }
 }
 
+/**
+ * Codes of scales and minimums, s and t, one up or down where that is nearer to the weights: they are rounded to six
+ * bits each by itself, but what one loses the other may make good.
+ *
+ * @param x (blocks, 8, 32) float32
+ * @param highest codes of weights go from 0 to here
+ * @param units (blocks, 2) float32: weights are code × s × first - t × second
+ * @param codes (blocks, 8, 2) float32: s, t
+ */
+export function refineSixBits(x: usize, blocks: i32, highest: f32, units: usize, codes: usize): void {
+  for (let block = 0; block < blocks; block++, units += 8) {
+    const unit = load<f32>(units);
+    const minimumUnit = load<f32>(units, 4);
+    for (let group = 0; group < 8; group++, x += 128, codes += 8) {
+      const s = load<f32>(codes);
+      const t = load<f32>(codes, 4);
+      let best = f32.MAX_VALUE;
+      for (let trial = 0; trial < 9; trial++) {
+        // The codes as they are come first: others have to be better.
+        const sTrial: f32 = s + offsetOf(trial % 3);
+        const tTrial: f32 = t + offsetOf(trial / 3);
+        if (sTrial < 0 || sTrial > 63 || tTrial < 0 || tTrial > 63) continue;
+        const error = errorOf(x, highest, unit * sTrial, -minimumUnit * tTrial);
+        if (error >= best) continue;
+        best = error;
+        store<f32>(codes, sTrial);
+        store<f32>(codes, tTrial, 4);
+      }
+    }
+  }
+}
+
+function offsetOf(trial: i32): f32 {
+  return trial === 0 ? 0 : trial === 1 ? 1 : -1;
+}
+
+/** Sum of the squared errors of 32 weights, each with the nearest code. */
+function errorOf(x: usize, highest: f32, scale: f32, minimum: f32): f32 {
+  const inverse = f32x4.splat(scale > 0 ? 1 / scale : 0);
+  const bottom = f32x4.splat(minimum);
+  let errors = f32x4.splat(0);
+  for (const end = x + 128; x < end; x += 16) {
+    const above = f32x4.sub(v128.load(x), bottom);
+    const rounded = f32x4.nearest(f32x4.mul(above, inverse));
+    const code = f32x4.min(f32x4.max(rounded, f32x4.splat(0)), f32x4.splat(highest));
+    const error = f32x4.sub(above, f32x4.mul(code, f32x4.splat(scale)));
+    errors = f32x4.add(errors, f32x4.mul(error, error));
+  }
+  return sumOfLanes(errors);
+}
+
 // @ts-expect-error: decorators of AssemblyScript
 @inline
 function sumOfLanes(values: v128): f32 {
