@@ -71,6 +71,13 @@ export function checkTarget(
   { mayBeModel = false }: { readonly mayBeModel?: boolean } = {},
 ): void {
   const target = statOf(path);
+  const refuse = (problem: string) =>
+    new SluiceError("bad-input", `${path} is not written: ${problem}`, {
+      next: `Give another file with ${option}.`,
+    });
+  const folder = statOf(dirname(path)) && realpathSync(dirname(path));
+  if (!target && folder !== undefined && isUnpacked(folder))
+    throw refuse("its folder is that of an unpacked model, which is deleted as a whole");
   if (!target?.isFile()) return;
   const input = inputs.find((input) => filesOf(input).some((file) => isSame(statOf(file), target)));
   const problem =
@@ -79,20 +86,20 @@ export function checkTarget(
       : isSame(stdinStat(), target)
         ? "this command reads it as stdin"
         : preciousness(path, mayBeModel);
-  if (problem === undefined) return;
-  throw new SluiceError("bad-input", `${path} is not written: ${problem}`, {
-    next: `Give another file with ${option}.`,
-  });
+  if (problem !== undefined) throw refuse(problem);
 }
 
 function preciousness(path: string, mayBeModel: boolean): string | undefined {
   const real = realpathSync(path);
   const folder = dirname(real);
-  if (isOwnFile(basename(real)) && [MANIFEST, JOURNAL].some((name) => existsSync(join(folder, name))))
-    return `it is a file of an unpacked model`;
+  if (isOwnFile(basename(real)) && isUnpacked(folder)) return `it is a file of an unpacked model`;
   const beginning = beginningOf(real);
   const found = PRECIOUS.find(([magic]) => beginning.startsWith(magic) && !(mayBeModel && magic === MODEL));
   return found && `it is ${found[1]}`;
+}
+
+function isUnpacked(folder: string): boolean {
+  return [MANIFEST, JOURNAL].some((name) => existsSync(join(folder, name)));
 }
 
 function beginningOf(path: string): string {

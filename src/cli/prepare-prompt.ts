@@ -10,17 +10,21 @@ export interface PreparedPrompt extends ChatPrompt {
   readonly warning?: string;
 }
 
+/** How many times over a conversation may exceed the context: of one that slides the beginning is dropped. */
+const MOST_CONTEXTS = 16;
+
 /** Put messages through the chat template, or take a text as it is. */
 export function preparePrompt(model: Model, prompt: Prompt, flags: TemplateFlags): PreparedPrompt {
   const { tokenizer, observer } = model;
+  const most = MOST_CONTEXTS * model.contextLength;
   if (typeof prompt === "string") {
     const start = performance.now();
-    const ids = tokenizer.encode(prompt, { bos: true });
+    const ids = tokenizer.encode(prompt, { bos: true, most });
     observer?.span("tokenize", start, performance.now(), ids.length);
     return { text: prompt, ids };
   }
   const { template = model.template, ...settings } = templateSettings(flags);
-  const prepared = promptOf(template, tokenizer, { messages: prompt, ...settings }, observer);
+  const prepared = promptOf(template, tokenizer, { messages: prompt, most, ...settings }, observer);
   const warning = template.fallback && `sluice: ${printableLine(template.fallback)}: using ChatML instead`;
   return { ...prepared, ...(warning && { warning }) };
 }

@@ -9,7 +9,7 @@ import { decodeUtf8 } from "../text/utf8.ts";
 import { interruptSignal } from "./interrupt.ts";
 
 /** Far more than any model can read at once, and little enough to hold: devices and pipes may never end. */
-const MOST_BYTES = 64_000_000;
+const MOST_BYTES = 32_000_000;
 
 const TOO_LONG = "Give less text at once: no context of a model holds as much.";
 

@@ -1,4 +1,6 @@
 import { Command } from "commander";
+import { SluiceError } from "../errors.ts";
+import { formatBytes } from "../format-bytes.ts";
 import { createTokenizer } from "../text/tokenizer.ts";
 import type { Tokenizer } from "../text/types.ts";
 import { decodeUtf8 } from "../text/utf8.ts";
@@ -16,6 +18,9 @@ interface TokenizeFlags {
   readonly bos?: boolean;
   readonly json?: boolean;
 }
+
+/** Merging takes some fifty times the text in memory. */
+const MOST_BYTES = 4e6;
 
 export function tokenizeCommand(): Command {
   const command = new Command("tokenize")
@@ -38,6 +43,10 @@ export function tokenizeCommand(): Command {
       if (model !== undefined) checkModelComesFirst(model);
       const tokenizer = createTokenizer(readTokenizerData(path));
       const input = text === undefined || text === "-" ? await readInput(flags.file ?? "-") : text;
+      if (input.length > MOST_BYTES)
+        throw new SluiceError("bad-input", `a text of ${formatBytes(input.length)} is too long`, {
+          next: `Give at most ${formatBytes(MOST_BYTES)} at once.`,
+        });
       const ids = tokenizer.encode(input, { special: flags.special === true, bos: flags.bos === true });
       print(flags.json ? `${tokensJson(tokenizer, ids)}\n` : tokenLines(tokenizer, ids));
     });

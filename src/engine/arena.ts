@@ -18,6 +18,11 @@ export class Arena {
    * @returns address of `bytes` zeroed bytes, a multiple of `alignment`
    * @throws SluiceError `unsupported` past 4 GiB, `io` where the operating system has no more
    */
+  /** Bytes that were handed out. */
+  get used(): number {
+    return this.#used;
+  }
+
   allocate(bytes: number, alignment = ALIGNMENT): Address {
     const address = Math.ceil(this.#used / alignment) * alignment;
     const end = address + bytes;

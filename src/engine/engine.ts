@@ -103,7 +103,7 @@ export class Engine {
     this.#cache = cache;
     this.#arena = new Arena();
     this.#buffers = allocateBuffers(this.#arena, model, threads);
-    this.#kv = new KvPool(this.#arena, model, kvType);
+    this.#kv = new KvPool(this.#arena, model, kvType, this.ringBytes + this.#arena.used);
     const share = stagingBytes(plan, threads);
     const staging = Array.from({ length: threads }, () => this.#arena.allocate(share));
 

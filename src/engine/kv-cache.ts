@@ -1,7 +1,9 @@
 import { SluiceError } from "../errors.ts";
+import { formatBytes } from "../format-bytes.ts";
 import { headBytes } from "../kernels/kv-layout.ts";
 import type { Address, AttentionShape, KvType } from "../kernels/types.ts";
 import type { Hyperparameters } from "../model/types.ts";
+import { availableMemory } from "../stream/available-memory.ts";
 import type { Arena } from "./arena.ts";
 
 /** Positions in a block: the step in which a KV cache grows. */
@@ -56,10 +58,13 @@ export function attentionShapes(model: Hyperparameters, kvType: KvType): Attenti
 export class KvPool {
   readonly #arena: Arena;
   readonly #blockBytes: number;
+  readonly #spare: number;
   readonly #free: Address[] = [];
   #stamps = 0;
 
-  constructor(arena: Arena, model: Hyperparameters, type: KvType) {
+  /** @param spare bytes of memory that a first sweep takes beside the KV cache */
+  constructor(arena: Arena, model: Hyperparameters, type: KvType, spare = 0) {
+    this.#spare = spare;
     this.#arena = arena;
     this.#blockBytes = kvBlockBytes(model, type);
   }
@@ -76,6 +81,7 @@ export class KvPool {
       this.#arena.bytes(free, this.#blockBytes).fill(0);
       return free;
     }
+    this.checkRoom(1, { atOnce: false });
     try {
       return this.#arena.allocate(this.#blockBytes);
     } catch (cause) {
@@ -84,6 +90,24 @@ export class KvPool {
         cause,
       });
     }
+  }
+
+  /**
+   * Find out whether there is memory for so many blocks, before the system ends a process that takes too much.
+   *
+   * @param atOnce whether all of them are about to be filled, in sweeps of many rows
+   * @throws SluiceError `context-full` with the sums
+   */
+  checkRoom(blocks: number, { atOnce = true } = {}): void {
+    const needed = (blocks - this.#free.length) * this.#blockBytes;
+    const available = availableMemory();
+    const spare = atOnce ? this.#spare : this.#blockBytes;
+    if (needed <= 0 || needed + spare <= available) return;
+    throw new SluiceError(
+      "context-full",
+      `${blocks * BLOCK_POSITIONS} more tokens take ${formatBytes(needed)} of KV cache, and computing them ${formatBytes(spare)}; ${formatBytes(available)} of memory are available`,
+      { next: "Give it less to read, free some memory, or let the KV cache be smaller (--kv q8)." },
+    );
   }
 
   give(block: Address): void {
@@ -111,6 +135,11 @@ export class Sequence {
     this.#arena = arena;
     this.table = table;
     this.#blockBytes = blockBytes;
+  }
+
+  /** Find out whether positions 0 … length - 1 will have room. @throws SluiceError `context-full` */
+  checkRoom(length: number): void {
+    this.#pool.checkRoom(Math.ceil(length / BLOCK_POSITIONS) - this.#blocks.length);
   }
 
   /** Make room for positions 0 … length - 1. */

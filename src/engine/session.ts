@@ -249,6 +249,7 @@ export class Session {
         `the ${what} has ${length} tokens, and the context holds ${this.contextLength}`,
         { next: `Shorten the ${what}, or raise the context with -c.` },
       );
+    this.#sequence.checkRoom(length);
   }
 }
 

@@ -1,3 +1,4 @@
+import { SluiceError } from "../errors.ts";
 import { MergeLoop } from "./merge-loop.ts";
 import { findMerge } from "./merge-table.ts";
 import { PRE_TOKENIZERS } from "./pre-tokenizers.ts";
@@ -9,8 +10,16 @@ import { splitWords } from "./word-splitter.ts";
 /**
  * Byte-level BPE: text is cut into words, and within each the pair of neighbouring symbols whose merge rule has the
  * lowest rank is joined until no rule applies. Appends the token ids of `input` to `ids`.
+ *
+ * @throws SluiceError `context-full` as soon as there are more than `most`
  */
-export type TextEncoder = (input: Uint8Array, ids: number[]) => void;
+export type TextEncoder = (input: Uint8Array, ids: number[], most?: number) => void;
+
+export function tooMany(most: number): SluiceError {
+  return new SluiceError("context-full", `the text has more than ${most} tokens`, {
+    next: "Give a shorter text, or a larger context (-c).",
+  });
+}
 
 export function createBpeEncoder(data: TokenizerData): TextEncoder {
   const { texts, index, merges, byteSymbols } = data;
@@ -52,12 +61,13 @@ export function createBpeEncoder(data: TokenizerData): TextEncoder {
     }
   }
 
-  return (input, ids) => {
+  return (input, ids, most = Infinity) => {
     const { bytes, text } = alignUtf8(input);
     let from = 0;
     for (const word of splitWords(text, steps)) {
       const to = from + utf8Length(word);
       encodeWord(bytes, from, to, ids);
+      if (ids.length > most) throw tooMany(most);
       from = to;
     }
   };

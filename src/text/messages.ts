@@ -29,6 +29,7 @@ export function parseMessages(json: string, source: string): ChatMessage[] {
 
 function problemOf(message: unknown): string | undefined {
   if (typeof message !== "object" || message === null || Array.isArray(message)) return "is no object";
+  if (isDeeperThan(message, MAX_DEPTH)) return `is nested more than ${MAX_DEPTH} levels deep`;
   const { role, content } = message as Record<string, unknown>;
   if (typeof role !== "string") return role === undefined ? "has no role" : "has a role that is no text";
   if (content === undefined) return "has no content";
@@ -40,6 +41,14 @@ function problemOf(message: unknown): string | undefined {
   return typeof type === "string" && type !== "text"
     ? `has a part of type ${JSON.stringify(type)}: sluice knows only text`
     : `has a part (${odd + 1}) that is not {"type": "text", "text": …}`;
+}
+
+/** Templates, and what is done with messages before them, go down by recursion. */
+const MAX_DEPTH = 100;
+
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((item) => isDeeperThan(item, levels - 1));
 }
 
 function wrong(source: string, problem: string, cause?: unknown): SluiceError {

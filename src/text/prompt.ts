@@ -1,6 +1,8 @@
 import type { Observer } from "../timing/types.ts";
+import { tooMany } from "./bpe.ts";
 import type { ChatTemplate, RenderOptions } from "./chat-template.ts";
-import type { ChatMessage, Tokenizer } from "./types.ts";
+import { contentText } from "./messages.ts";
+import type { ChatMessage, EncodeOptions, Tokenizer } from "./types.ts";
 import { decodeUtf8 } from "./utf8.ts";
 
 /** What a model gets to read. */
@@ -14,20 +16,22 @@ export interface ChatPrompt {
  * them, and only there: a message that contains `<|im_end|>` contains just these characters.
  *
  * @param observer is told how long it took
- * @throws SluiceError `bad-input` where the template turns the conversation down
+ * @throws SluiceError `bad-input` where the template turns the conversation down, `context-full` as soon as it is certain
+ *   that there are more than `most` tokens
  */
 export function promptOf(
   template: ChatTemplate,
   tokenizer: Tokenizer,
-  options: RenderOptions,
+  { most = Infinity, ...options }: RenderOptions & { readonly most?: number },
   observer?: Observer,
 ): ChatPrompt {
   const start = performance.now();
+  if (leastTokens(options.messages, tokenizer) > most) throw tooMany(most);
   const shield = unusedCharacter(options.messages);
   const messages = guard(options.messages, tokenizer.controlTexts, shield) as ChatMessage[];
   const rendered = template.render({ ...tokenTexts(tokenizer), ...options, messages });
   const between = performance.now();
-  const ids = encodePrompt(tokenizer, rendered, shield);
+  const ids = encodePrompt(tokenizer, rendered, { shield, most });
   observer?.span("template", start, between);
   observer?.span("tokenize", between, performance.now(), ids.length);
   return { text: rendered.replaceAll(shield, ""), ids };
@@ -37,8 +41,12 @@ export function promptOf(
  * Token ids of a rendered chat template: special tokens in the text are recognised, and there is exactly one BOS
  * where the model wants one, whether the template prints it or not (as in llama.cpp).
  */
-export function encodePrompt(tokenizer: Tokenizer, rendered: string, shield?: string): number[] {
-  const ids = tokenizer.encode(rendered, { special: true, ...(shield !== undefined && { shield }) });
+export function encodePrompt(
+  tokenizer: Tokenizer,
+  rendered: string,
+  options: Pick<EncodeOptions, "shield" | "most"> = {},
+): number[] {
+  const ids = tokenizer.encode(rendered, { special: true, ...options });
   const { addBos, bos } = tokenizer;
   return addBos && bos !== undefined && ids[0] !== bos ? [bos, ...ids] : ids;
 }
@@ -49,6 +57,11 @@ export function tokenTexts(tokenizer: Tokenizer): { bosToken: string; eosToken: 
     return id === undefined ? "" : decodeUtf8(tokenizer.bytes(id, true));
   };
   return { bosToken: text(tokenizer.bos), eosToken: text(tokenizer.eos) };
+}
+
+/** Tokens that the texts of messages have at least, whatever the template makes of them. */
+function leastTokens(messages: readonly ChatMessage[], { longest }: Tokenizer): number {
+  return messages.reduce((sum, message) => sum + Math.ceil(contentText(message).length / longest), 0);
 }
 
 /** One of Unicode's noncharacters (U+FDD0 … U+FDEF), which no text is meant to hold, that these do not. */

@@ -1,4 +1,4 @@
-import { createBpeEncoder } from "./bpe.ts";
+import { createBpeEncoder, tooMany } from "./bpe.ts";
 import { type SpecialText, splitSpecial } from "./special-split.ts";
 import { createSpmEncoder, unmarkSpaces } from "./spm.ts";
 import { isHidden, TOKEN_BYTE, TOKEN_NORMAL, TOKEN_USER_DEFINED } from "./token-types.ts";
@@ -24,6 +24,7 @@ export function createTokenizer(data: TokenizerData): Tokenizer {
   const encodeText = spm ? createSpmEncoder(data) : createBpeEncoder(data);
   const userDefined = specialTexts(data, (type) => type === TOKEN_USER_DEFINED);
   const special = specialTexts(data, (type) => type === TOKEN_USER_DEFINED || isHidden(type));
+  const longest = longestText(data);
 
   function stored(id: number): Uint8Array {
     return texts.blob.subarray(texts.offsets[id], texts.offsets[id + 1]);
@@ -31,6 +32,7 @@ export function createTokenizer(data: TokenizerData): Tokenizer {
 
   function encode(text: string | Uint8Array, options: EncodeOptions = {}): number[] {
     const ids: number[] = [];
+    const { most = Infinity } = options;
     if (options.bos && data.addBos) ids.push(data.bos!);
     const shield = Buffer.from(options.shield ?? "");
     let spaceDue = data.addSpacePrefix;
@@ -42,7 +44,8 @@ export function createTokenizer(data: TokenizerData): Tokenizer {
         ids.push(part);
       } else {
         const plain = shield.length > 0 ? without(part, shield) : part;
-        encodeText(spaceDue ? Buffer.concat([SPACE, plain]) : plain, ids);
+        if (ids.length + plain.length / longest > most) throw tooMany(most);
+        encodeText(spaceDue ? Buffer.concat([SPACE, plain]) : plain, ids, most);
       }
       spaceDue = data.addSpacePrefix && typeof part === "number";
     }
@@ -63,6 +66,7 @@ export function createTokenizer(data: TokenizerData): Tokenizer {
 
   return {
     size,
+    longest,
     bos: data.bos,
     eos: data.eos,
     addBos: data.addBos,
@@ -74,6 +78,13 @@ export function createTokenizer(data: TokenizerData): Tokenizer {
       return decodeUtf8(Buffer.concat(Array.from(ids, (id) => bytes(id, showSpecial))));
     },
   };
+}
+
+/** Bytes of the longest token: a text has no fewer tokens than its length divided by this. */
+function longestText({ texts: { offsets } }: TokenizerData): number {
+  let longest = 1;
+  for (let id = 0; id + 1 < offsets.length; id++) longest = Math.max(longest, offsets[id + 1] - offsets[id]);
+  return longest;
 }
 
 /** Longest first: where one is the beginning of another, the longer one counts. */

@@ -5,12 +5,16 @@ export interface EncodeOptions {
   readonly shield?: string;
   /** Add the tokens that the model wants at the start (BOS) and end (EOS) of every text. Default false. */
   readonly bos?: boolean;
+  /** Give up as soon as it is certain that there are more tokens: error `context-full`. Default: no limit. */
+  readonly most?: number;
 }
 
 /** Text to token ids and back. */
 export interface Tokenizer {
   /** Number of tokens. */
   readonly size: number;
+  /** Bytes of the longest token. */
+  readonly longest: number;
   readonly bos: number | undefined;
   readonly eos: number | undefined;
   /** Whether the model file asks for a BOS before every text. */

@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import {
   copyFileSync,
+  existsSync,
   linkSync,
   mkdirSync,
   mkdtempSync,
@@ -12,7 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { SessionWriter } from "../../src/session-store/session-writer.ts";
 import { conversation } from "../session-store/conversation.mjs";
@@ -95,4 +96,12 @@ test("another file is, though it is there already", async () => {
   writeFileSync(at("page.html"), "old");
   expect(await sluice(["report", at("a.json"), "-o", at("page.html")], { env })).toMatchObject({ code: 0 });
   expect(readFileSync(at("page.html"), "utf8")).toMatch(/^<!doctype html>/i);
+});
+
+test("no new file goes into the folder of an unpacked model, which is deleted as a whole", async () => {
+  const path = join(dirname(layer), "new.html");
+  const result = await sluice(["report", at("a.json"), "-o", path], { env });
+  expect(result).toMatchObject({ code: 1 });
+  expect(result.stderr).toMatch(/is not written: its folder is that of an unpacked model/);
+  expect(existsSync(path)).toBe(false);
 });

@@ -28,7 +28,7 @@ describe.runIf(process.platform === "linux")("what is no file", () => {
   it("a device that never ends is too long", async () => {
     await expect(readFile("/dev/zero")).rejects.toMatchObject({
       code: "bad-input",
-      message: "/dev/zero is longer than 64.0 MB",
+      message: "/dev/zero is longer than 32.0 MB",
     });
     expect(await readFile("/dev/null")).toHaveLength(0);
   });
@@ -81,7 +81,7 @@ it("text is UTF-8, without its mark; what is no text is refused in words", async
     writeFileSync(path, "");
     truncateSync(path, 110_000_000);
     await expect(readText(path, "Give another.")).rejects.toMatchObject({
-      message: `${path} is longer than 64.0 MB`,
+      message: `${path} is longer than 32.0 MB`,
       next: "Give another.",
     });
   } finally {

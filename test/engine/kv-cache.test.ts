@@ -2,9 +2,12 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import type { Arena } from "../../src/engine/arena.ts";
 import type { EngineOptions } from "../../src/engine/engine-options.ts";
+import { KvPool } from "../../src/engine/kv-cache.ts";
 import type { Model } from "../../src/engine/model.ts";
 import { KV_TYPES } from "../../src/kernels/kv-layout.ts";
+import type { Hyperparameters } from "../../src/model/types.ts";
 import { makePlan } from "../../src/plan/plan.ts";
 import { openSubject } from "../../src/plan/subject.ts";
 import { allLogits, modelFolder, nmse } from "./model-fixture.ts";
@@ -81,6 +84,16 @@ describe("the KV cache", () => {
     // Another engine's working buffers are in it, and not a tenth of the gigabyte.
     expect(large.peak - small.peak).toBeLessThan(100e6);
   });
+});
+
+it("a KV cache that memory has no room for is refused, with the sums", () => {
+  const model = { layers: [{ kvHeads: 2 }], headSize: 64 } as unknown as Hyperparameters;
+  const pool = new KvPool({} as Arena, model, "f16", 20e6);
+  // 64 positions of keys and values of two heads.
+  expect(() => pool.checkRoom(1e9)).toThrow(
+    /^64000000000 more tokens take 32\.8 TB of KV cache, and computing them 20\.0 MB; /,
+  );
+  expect(() => pool.checkRoom(1)).not.toThrow();
 });
 
 describe("the same seed gives the same tokens", () => {

@@ -49,3 +49,12 @@ test("text of a content", () => {
     ]),
   ]).toEqual(["a", "", "a\nb"]);
 });
+
+test("what is nested too deep for a template is turned down", () => {
+  const nested = (levels: number) =>
+    `[{"role": "user", "content": "x", "a": ${"[".repeat(levels)}${"]".repeat(levels)}}]`;
+  expect(parseMessages(nested(50), "it")).toHaveLength(1);
+  expect(() => parseMessages(nested(5000), "it")).toThrow(
+    "message 1 of 1 is nested more than 100 levels deep",
+  );
+});

@@ -33,3 +33,32 @@ test("the shield is a character that no message holds", () => {
   expect(text).toBe(content);
   expect(ids).toEqual(tokenizer.encode(content));
 });
+
+test("far too long a prompt is turned down before it is rendered or encoded as a whole", () => {
+  const tokenizer = tokenizerOf(BPE);
+  let rendered = 0;
+  const template = { ...createChatTemplate("{{ messages[0].content }}") };
+  const counting = {
+    ...template,
+    render: (...given: Parameters<typeof template.render>) => {
+      rendered++;
+      return template.render(...given);
+    },
+  };
+  const prompt = (content: string, most: number) =>
+    promptOf(counting, tokenizer, { messages: [{ role: "user", content }], most }).ids.length;
+  const exact = prompt("a b c ".repeat(50), Infinity);
+  expect(prompt("a b c ".repeat(50), exact)).toBe(exact);
+  expect(() => prompt("a b c ".repeat(50), exact - 1)).toThrow(`more than ${exact - 1} tokens`);
+  expect(rendered).toBe(3);
+  expect(() => prompt("x".repeat(1_000_000), 100)).toThrow("more than 100 tokens");
+  expect(rendered).toBe(3);
+});
+
+test("a text of one endless word is turned down without looking for its tokens", () => {
+  for (const tokenizer of [tokenizerOf(BPE), tokenizerOf(SPM)]) {
+    const start = performance.now();
+    expect(() => tokenizer.encode("a".repeat(20_000_000), { most: 1000 })).toThrow("more than 1000 tokens");
+    expect(performance.now() - start).toBeLessThan(2000);
+  }
+});
