@@ -2,7 +2,7 @@
 import { type Command, Option } from "commander";
 import { SluiceError } from "../errors.ts";
 import { fingerprint } from "../gguf/fingerprint.ts";
-import { openGguf } from "../gguf/open.ts";
+import { openModel } from "../hf/open-model.ts";
 import { type Cache, findCaches, isCacheFolder, openCache } from "../store/cache.ts";
 import { type Compression, DTYPES, type Dtype } from "../store/types.ts";
 import type { UnpackOptions, UnpackResult } from "../unpack/types.ts";
@@ -118,7 +118,7 @@ function openCacheFolder(folder: string, flags: UnpackFlags): string {
 
 /** @returns the fingerprint of a model file */
 export function fileFingerprint(path: string): string {
-  const gguf = openGguf(path);
+  const gguf = openModel(path);
   try {
     return fingerprint(gguf);
   } finally {

@@ -1,5 +1,5 @@
 import { Command, Option } from "commander";
-import { openGguf } from "../gguf/open.ts";
+import { openModel } from "../hf/open-model.ts";
 import { glyphsFor } from "./glyphs.ts";
 import { inspectJson } from "./inspect-json.ts";
 import { layoutLines } from "./inspect-layout.ts";
@@ -33,7 +33,7 @@ export function inspectCommand(): Command {
       const { layout, json, verbose = false } = flags;
       const path = modelOrBundled(argument, flags.model, command);
       checkIsNoFolder(path);
-      const gguf = openGguf(path);
+      const gguf = openModel(path);
       try {
         const lines = layout ? layoutLines(gguf, { verbose, glyphs: glyphsFor(process.env) }) : undefined;
         print(`${lines?.join("\n") ?? (json ? inspectJson(gguf) : inspectText(gguf))}\n`);

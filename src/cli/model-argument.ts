@@ -9,7 +9,7 @@ import { note } from "./note.ts";
 export const BUNDLED_MODEL = fileURLToPath(new URL("../../models/tiny-chat-q8_0.gguf", import.meta.url));
 
 const MODEL_FILE =
-  "GGUF file (of a split one any part, or their folder), or hf:ORG/REPO[:QUANT], ollama:NAME[:TAG], lmstudio:PUBLISHER/MODEL[:QUANT] from where these programs keep models";
+  "GGUF file (of a split one any part, or their folder), folder of a Hugging Face model in safetensors, or hf:ORG/REPO[:QUANT], ollama:NAME[:TAG], lmstudio:PUBLISHER/MODEL[:QUANT] from where these programs keep models";
 const DEFAULT = "(default: the small model that comes with sluice)";
 
 /** What the argument is called in a command that wants a model, a file or an unpacked one. */

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { SluiceError } from "../errors.ts";
-import { openGguf } from "../gguf/open.ts";
+import { openModel } from "../hf/open-model.ts";
 import { type Cache, isCacheFolder, openCache } from "../store/cache.ts";
 import { buildTokenizerData } from "../text/build-tokenizer-data.ts";
 import { decodeTokenizerData, type TokenizerData } from "../text/tokenizer-data.ts";
@@ -44,7 +44,7 @@ export function checkIsNoFolder(path: string): void {
  */
 export function readTokenizerData(path: string): TokenizerData {
   if (isCacheFolder(path)) return cachedTokenizerData(openCache(path));
-  const gguf = openGguf(path);
+  const gguf = openModel(path);
   try {
     return buildTokenizerData(gguf);
   } finally {

@@ -59,6 +59,8 @@ export interface GgufPart {
   readonly headerBytes: number;
   /** Time of its last change in ms. */
   readonly modified: number;
+  /** Set for bytes that are made from the file and are not the file's own. */
+  readonly derived?: true;
 }
 
 /** An open GGUF model: everything of its header, and positional reads of the rest. */

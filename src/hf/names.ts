@@ -27,5 +27,7 @@ export function ggufName(name: string): string | null | undefined {
   if (stem === undefined) return undefined;
   if (Object.hasOwn(MODEL, stem)) return `${MODEL[stem]}.${kind}`;
   const [, layer, role] = /^model\.layers\.(\d+)\.(.*)$/.exec(stem) ?? [];
-  return role !== undefined && Object.hasOwn(LAYER, role) ? `blk.${Number(layer)}.${LAYER[role]}.${kind}` : undefined;
+  return role !== undefined && Object.hasOwn(LAYER, role)
+    ? `blk.${Number(layer)}.${LAYER[role]}.${kind}`
+    : undefined;
 }

@@ -79,7 +79,9 @@ function parseHeader(path: string, bytes: Uint8Array, start: number, fileBytes: 
   if (entries.length > MAX_TENSORS) throw broken(path, `has ${entries.length} tensors`);
   const tensors = entries.map(([name, entry]) => parseTensor(path, name, entry, start, fileBytes));
   let end = start;
-  for (const { name, offset, bytes } of [...tensors].sort((a, b) => a.offset - b.offset || a.bytes - b.bytes)) {
+  for (const { name, offset, bytes } of [...tensors].sort(
+    (a, b) => a.offset - b.offset || a.bytes - b.bytes,
+  )) {
     if (offset < end) throw broken(path, `has tensors that overlap, ${JSON.stringify(name)} one of them`);
     end = offset + bytes;
   }
@@ -107,7 +109,10 @@ function parseTensor(
   const [from, to] = offsets;
   const bytes = shape.reduce((product, size) => product * size, type.bytes);
   if (to - from !== bytes || start + to > fileBytes)
-    throw broken(path, `gives bytes ${from} to ${to} of ${fileBytes - start} to ${shown}, which takes ${bytes}`);
+    throw broken(
+      path,
+      `gives bytes ${from} to ${to} of ${fileBytes - start} to ${shown}, which takes ${bytes}`,
+    );
   return { name, type: type.type, shape, offset: start + from, bytes };
 }
 

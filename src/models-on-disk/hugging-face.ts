@@ -7,7 +7,8 @@ const FOLDER = /^models--(.+)$/;
 
 /**
  * A model in the Hugging Face cache: `models--ORG--REPO/snapshots/REVISION/FILE`, where `refs/main` has the revision.
- * A file of another snapshot serves where that one has none that fits.
+ * A file of another snapshot serves where that one has none that fits. A repository without GGUF files is the folder of
+ * its safetensors.
  *
  * @param hub the cache's folder
  * @param repo `org/repo`, or `repo` alone as old ones are called
@@ -31,7 +32,16 @@ export function findHuggingFace(hub: string, repo: string, quant: string | undef
     all.find(({ files }) => fittingFiles(files, quant).length > 0) ??
     all.find(({ files }) => files.length > 0) ??
     all[0];
-  return chooseFile(spec, files, quant, snapshot);
+  const weights = files.length === 0 && quant === undefined ? weightsOf(snapshots) : undefined;
+  return weights ?? chooseFile(spec, files, quant, snapshot);
+}
+
+/** The first snapshot that has the model in safetensors. */
+function weightsOf(snapshots: readonly string[]): string | undefined {
+  return snapshots.find((snapshot) => {
+    const names = namesIn(snapshot);
+    return names.includes("config.json") && names.some((name) => name.endsWith(".safetensors"));
+  });
 }
 
 /** Names of repositories are the same in any case. */

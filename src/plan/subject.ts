@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { openGguf } from "../gguf/open.ts";
 import type { Gguf } from "../gguf/types.ts";
+import { openModel } from "../hf/open-model.ts";
 import { planModel } from "../model/plan-model.ts";
 import type { ModelPlan } from "../model/types.ts";
 import { isCacheFolder, openCache } from "../store/cache.ts";
@@ -22,7 +22,7 @@ export interface Subject {
  */
 export function openSubject(path: string): Subject {
   if (isCacheFolder(path)) return fromCache(path);
-  const gguf = openGguf(path);
+  const gguf = openModel(path);
   try {
     return subjectOf(gguf);
   } finally {

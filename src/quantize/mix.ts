@@ -50,7 +50,9 @@ export function typeOf(
   layers: number,
   tied: boolean,
 ): string {
-  if (shape.length < 2 || !name.endsWith(".weight") || /norm|ffn_gate_inp/.test(name)) return type;
+  // As llama.cpp wants them, whatever they were.
+  if (shape.length < 2) return "f32";
+  if (!name.endsWith(".weight") || /norm|ffn_gate_inp/.test(name)) return type;
   const { type: usual, mixed }: Recipe = RECIPES[recipe];
   const isOutput = name === (tied ? "token_embd.weight" : "output.weight");
   let wanted: QuantizedType = usual;

@@ -5,9 +5,9 @@ import { Worker } from "node:worker_threads";
 import { SluiceError, throwIfAborted } from "../errors.ts";
 import { formatBytes } from "../format-bytes.ts";
 import { copyMetadata } from "../gguf/copy-metadata.ts";
-import { openGguf } from "../gguf/open.ts";
 import type { Gguf, TensorInfo } from "../gguf/types.ts";
 import { GgufWriter, type MetadataInput } from "../gguf/writer.ts";
+import { openModel } from "../hf/open-model.ts";
 import { blockFormat } from "../quant/index.ts";
 import { ioError } from "../store/io-error.ts";
 import { mediumOf } from "../store/medium.ts";
@@ -50,7 +50,7 @@ export async function quantizeModel(
   options: QuantizeOptions = {},
 ): Promise<Quantized> {
   const start = performance.now();
-  const gguf = openGguf(from);
+  const gguf = openModel(from);
   const threads = options.threads ?? availableParallelism();
   const team = new Team(threads);
   try {

@@ -18,7 +18,8 @@ port.on("message", ({ from, to, values, bytes }: Piece) => {
   blockFormat(from).dequantize(bytes, x, values);
   const { blockSize, blockBytes } = blockFormat(to);
   const made = new Uint8Array((values / blockSize) * blockBytes);
-  if (to === "f16") roundToF16(x, made, values);
+  if (to === "f32") made.set(new Uint8Array(x.buffer));
+  else if (to === "f16") roundToF16(x, made, values);
   else encode(to as QuantizedType, x, made, values);
   port.postMessage(made, [made.buffer]);
 });

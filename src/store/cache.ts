@@ -1,5 +1,5 @@
 /** Finished caches: opening one, and finding those of a model. */
-import { type Dirent, readdirSync, statSync } from "node:fs";
+import { type Dirent, existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { SluiceError } from "../errors.ts";
 import { holdsSplitModel } from "../gguf/split-names.ts";
@@ -38,7 +38,8 @@ export function cacheBytes(manifest: Manifest): number {
 
 /** Whether a path is a folder that can only be a cache: a folder may also hold the parts of a split model. */
 export function isCacheFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true && !holdsSplitModel(path);
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return false;
+  return !holdsSplitModel(path) && !existsSync(join(path, "config.json"));
 }
 
 /**

@@ -5,6 +5,8 @@ export const TOKEN_UNKNOWN = 2;
 export const TOKEN_CONTROL = 3;
 /** Added by hand (`<think>`): a token wherever its text occurs, and printed like any other. */
 export const TOKEN_USER_DEFINED = 4;
+/** There to make the vocabulary as long as the embedding. */
+export const TOKEN_UNUSED = 5;
 /** One byte, written `<0x0A>`. */
 export const TOKEN_BYTE = 6;
 

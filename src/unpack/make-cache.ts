@@ -154,9 +154,9 @@ function checkTypes(gguf: Gguf, planned: readonly PlannedFile[]): void {
 }
 
 function checkUnchanged({ parts }: Gguf): void {
-  for (const { path, bytes, modified } of parts) {
+  for (const { path, bytes, modified, derived } of parts) {
     const stats = statSync(path, { throwIfNoEntry: false });
-    if (stats?.size === bytes && stats.mtimeMs === modified) continue;
+    if (stats?.mtimeMs === modified && (derived || stats.size === bytes)) continue;
     throw new SluiceError("bad-model", `${path} was changed or moved while it was being unpacked`, {
       next: "Unpack it again when it is complete.",
     });

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, rmdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { SluiceError } from "../errors.ts";
 import { fingerprint } from "../gguf/fingerprint.ts";
-import { openGguf } from "../gguf/open.ts";
+import { openModel } from "../hf/open-model.ts";
 import { sourceName } from "../models-on-disk/source-name.ts";
 import { type Cache, cacheFolders, openCache, VARIANTS, type Variant } from "../store/cache.ts";
 import { ioError, isSystemError } from "../store/io-error.ts";
@@ -32,7 +32,7 @@ export async function unpack(path: string, options: UnpackOptions): Promise<Unpa
     throw new SluiceError("bad-input", `there is no dtype ${dtype} with compression ${compression}`, {
       next: `Dtypes are ${DTYPES.join(", ")}; compressions are none and lz4.`,
     });
-  const gguf = openGguf(path);
+  const gguf = openModel(path);
   let made: string | undefined;
   try {
     const origin: Origin = {

@@ -69,7 +69,10 @@ describe("the Hugging Face cache", () => {
     { revision: "old", main: false },
   );
   const single = addHuggingFace(places.huggingFace, "org/Single--Name", { "s.gguf": file }, { main: false });
-  addHuggingFace(places.huggingFace, "org/Tensors", { "config.json": file, "model.safetensors": file });
+  const tensors = addHuggingFace(places.huggingFace, "org/Tensors", {
+    "config.json": file,
+    "model.safetensors": file,
+  });
 
   it.each([
     ["q8_0", "Tiny-Q8_0.gguf"],
@@ -103,9 +106,13 @@ describe("the Hugging Face cache", () => {
     expect(refusal("hf:org/none").message).toBe(
       `hf:org/none is not in the Hugging Face cache ${places.huggingFace}; there is org/Single--Name, org/Tiny-GGUF`,
     );
-    expect(refusal("hf:org/Tensors").message).toMatch(
+    expect(refusal("hf:org/Tensors:q8_0").message).toMatch(
       /has no GGUF file here; in .* there is config\.json, model\.safetensors$/,
     );
+  });
+
+  it("gives the folder of a repository in safetensors", () => {
+    expect(find("hf:org/Tensors")).toBe(tensors);
   });
 
   it("leaves out a file whose download was not finished", () => {
