@@ -79,7 +79,10 @@ function blocks(type, count, deviation, random) {
     const place = at + scale;
     const choice = data[place];
     if (type === "mxfp4") {
-      data[place] = 128 + Math.floor(Math.log2(deviation / unit)) + (choice & 1);
+      // Powers of two only: two of them, in the shares that give the deviation.
+      const exponent = Math.floor(Math.log2(deviation / unit));
+      const share = ((deviation / unit / 2 ** exponent) ** 2 - 1) / 3;
+      data[place] = 128 + exponent + (choice < 256 * share ? 1 : 0);
       continue;
     }
     data[place] = scales[choice] & 255;

@@ -46,7 +46,7 @@ describe.runIf(process.platform === "linux")("what is no file", () => {
     ["render", MODEL, "--messages", messages, "--chat-template-file", pipe],
   ])("a pipe into which nobody writes ends with SIGTERM: %s %s %s", async (...argv) => {
     const child = spawn(process.execPath, [MAIN, ...argv], { env: environment() });
-    const timer = setTimeout(() => child.kill("SIGTERM"), 700);
+    const timer = setTimeout(() => child.kill("SIGTERM"), 1500);
     const code = await new Promise((resolve) => child.on("close", resolve));
     clearTimeout(timer);
     expect(code).toBe(143);

@@ -83,7 +83,7 @@ describe("words", () => {
           for (const word of splitWords(text, PRE_TOKENIZERS[preTokenizerName(name)].steps))
             length += word.length;
           expect(length).toBe(text.length);
-          expect(performance.now() - start, JSON.stringify(unit + end)).toBeLessThan(1000);
+          expect(performance.now() - start, JSON.stringify(unit + end)).toBeLessThan(3000);
         }
       }
     },
