@@ -5,7 +5,7 @@ import type { ChatCommand } from "./command.ts";
 
 /** What else can be typed. */
 const KEYS: readonly (readonly [keys: string, summary: string])[] = [
-  ['"""', 'starts a message of several lines; """ at a line\'s end ends it'],
+  ['"""', 'begins several lines; """ at the end of one ends them'],
   ["Alt-Enter", "starts a new line; pasted lines stay one message"],
   ["Up, Ctrl-R", "what was typed before; Tab completes commands and names"],
   ["Ctrl-C", "stops an answer, or empties the line; again: leaves"],
@@ -37,7 +37,7 @@ function overview(commands: readonly ChatCommand[]): string[] {
   const common = commands.filter((command) => !command.rare).map(entry);
   return [
     ...listRows([...common, [], ...KEYS], process.stderr),
-    `Also ${rare.join(", ")}: /help NAME tells what one does.`,
+    `Also ${rare.join(", ")}: see /help COMMAND.`,
     ESCAPE,
   ];
 }
