@@ -13,7 +13,7 @@ const MODEL_SWITCH = "no_think";
 /** A line that starts with a slash and a word is a command; one that starts with a space never is. */
 export function parseChatInput(line: string): ChatInput {
   if (line.trim() === "") return { kind: "nothing" };
-  const [, name, rest = ""] = /^\/([a-z_]+)(?:\s+(.*))?$/is.exec(line) ?? [];
+  const [, name, rest = ""] = /^\/([a-z_]+|(?=\s*$))(?:\s+(.*))?$/is.exec(line) ?? [];
   const argument = rest.trim();
   if (name === undefined || name === MODEL_SWITCH || findCommand(name)?.takes?.(argument) === false)
     return { kind: "message", text: line };

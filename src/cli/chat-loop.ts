@@ -68,8 +68,9 @@ export async function chatLoop(
   const sayGoodbye = () => {
     const { name, hasSaved } = keeper;
     if (!interactive || name === undefined || !hasSaved || talk.conversation.turns.length === 0) return;
+    tell(`Saved as ${printableLine(name)}. To go on:`);
     // In one line however long it is: it is to be copied.
-    note(`Saved as ${printableLine(name)}; to go on: ${resumeCommand(name, named)}`);
+    note(`  ${resumeCommand(name, named)}`);
   };
   const historyPath = join(stateFolder(), "chat-history");
   if (interactive) tell(talk.banner());

@@ -1,8 +1,9 @@
 /** What can be changed while a chat goes on: `/set`. */
-import { createSampler, SAMPLING_DEFAULTS } from "../engine/sampler.ts";
+import { SAMPLING_DEFAULTS } from "../engine/sampler.ts";
 import type { SamplingOptions } from "../engine/types.ts";
 import { SluiceError } from "../errors.ts";
 import { nearest } from "./nearest.ts";
+import { checkSampling } from "./options.ts";
 import { OVERFLOWS, type Overflow } from "./overflow.ts";
 
 export interface ChatSettings {
@@ -52,6 +53,8 @@ export const SETTINGS: readonly Setting[] = [
     show: ({ sampling }) => String(sampling.seed ?? -1),
     change(settings, value, typed) {
       const seed = numberOf(typed, value, -1);
+      if (!Number.isSafeInteger(seed) || seed < -1)
+        throw refusal(`${typed} is ${value}, but must be a whole number from 0 up, or -1`);
       const { seed: _, ...others } = settings.sampling;
       return seed === -1 ? { ...settings, sampling: others } : withSampling(settings, { seed }, typed);
     },
@@ -97,7 +100,7 @@ export function findSetting(typed: string): Setting {
 function withSampling(settings: ChatSettings, change: SamplingOptions, typed: string): ChatSettings {
   const sampling = { ...settings.sampling, ...change };
   try {
-    createSampler(sampling);
+    checkSampling(sampling);
   } catch (error) {
     // It has names of its own for the options.
     if (error instanceof SluiceError) throw refusal(error.message.replace(/^.*? is /, `${typed} is `));

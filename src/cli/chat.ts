@@ -52,10 +52,6 @@ export function chatCommand(): Command {
   return addUnpackOptions(addEngineOptions(command)).action(
     async (argument: string | undefined, flags: ChatFlags) => {
       const sampling = samplingOptions(flags, command);
-      if (flags.predict === 0)
-        command.error(
-          "error: option '-n, --predict <n>' argument '0' is invalid. It must be a whole number from 1 up, or -1.",
-        );
       const { path, entry } = await chooseConversation(argument, flags, command);
       const options: TalkOptions = {
         system: flags.system ?? "",

@@ -71,6 +71,9 @@ export function choiceLines(plan: Plan): string[] {
       ]),
     ]),
     "",
+    ...(dtypes.every(({ exact }) => exact)
+      ? []
+      : ["exact: as in the model file; rounded: some weights lose digits."]),
     `${formatBytes(diskFree)} are free in ${root}. --dtype chooses without asking.`,
   ];
 }
@@ -83,7 +86,7 @@ async function ask(question: string): Promise<string> {
     const answer = await Promise.race([terminal.question(question), closed]);
     if (answer !== undefined) return answer;
     note("");
-    throw new SluiceError("aborted", "nothing was unpacked", { next: "--dtype f32 is the exact one." });
+    throw new SluiceError("aborted", "nothing was unpacked", { next: "--dtype chooses without asking." });
   } finally {
     terminal.close();
   }

@@ -26,6 +26,11 @@ export class Conversation {
     return this.#forgotten;
   }
 
+  /** The last of the turns that the model gets to read: the one that can be taken back. */
+  get last(): Turn | undefined {
+    return this.#turns.length > this.#forgotten ? this.#turns.at(-1) : undefined;
+  }
+
   /** What the model gets to read, and `question` as the last message. */
   ask(question: string): ChatMessage[] {
     return [...this.messages(), { role: "user", content: question }];
@@ -70,11 +75,9 @@ export class Conversation {
     if (answer !== "") this.#turns.push({ question, answer });
   }
 
-  /** Take back the last turn. */
+  /** Take back the last turn, if the model gets to read it. */
   undo(): Turn | undefined {
-    const turn = this.#turns.pop();
-    this.#forgotten = Math.min(this.#forgotten, this.#turns.length);
-    return turn;
+    return this.last && this.#turns.pop();
   }
 
   /** Let the model read this many fewer of the oldest turns. */

@@ -7,6 +7,7 @@ import { answer } from "./answer.ts";
 import { AnswerView } from "./answer-view.ts";
 import { resolveRoot, temporaryRoot } from "./cache-options.ts";
 import { chatLoop } from "./chat-loop.ts";
+import { commandName } from "./command-name.ts";
 import { addUnpackOptions, type UnpackFlags, unpackShown } from "./ensure-unpacked.ts";
 import { interruptSignal } from "./interrupt.ts";
 import { BUNDLED_MODEL } from "./model-argument.ts";
@@ -38,7 +39,7 @@ async function demonstrate(model: Model): Promise<void> {
   if (process.stdin.isTTY && process.stdout.isTTY) {
     return chatLoop(model, { system: "", sampling: GREEDY, template: {}, verbose: false });
   }
-  printLines("To chat with it: npx sluice chat");
+  printLines(`To chat with it: ${commandName()} chat`);
 }
 
 async function ask(model: Model, session: Session, question: string): Promise<GenerateResult> {

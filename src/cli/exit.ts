@@ -1,9 +1,11 @@
 import { CommanderError } from "commander";
 import { SluiceError } from "../errors.ts";
 import { errorCode, ioError, limitAdvice, reasonOf } from "../store/io-error.ts";
+import { withCommandName } from "./command-name.ts";
 import { interruptSignal, signalExitCode } from "./interrupt.ts";
 import { note } from "./note.ts";
 import { printableLine } from "./printable.ts";
+import { tell } from "./tell.ts";
 
 /**
  * Exit codes: 0, 1 for a failure, 2 for a command line that makes no sense, 128 + signal for one that was stopped.
@@ -13,7 +15,7 @@ export function reportFailure(error: unknown, verbose: boolean): number {
   // Commander has already printed its message, or the help or version that was asked for.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   if (isBrokenPipe(error)) return 0;
-  note(failureLines(error).join("\n"));
+  tell(failureLines(error).join("\n"));
   if (verbose && error instanceof Error) note(stack(error));
   const stopped = error instanceof SluiceError && error.code === "aborted";
   return stopped ? signalExitCode(interruptSignal.reason) : 1;
@@ -29,7 +31,10 @@ export function failureLines(error: unknown): string[] {
     // Whoever wrapped an error may not know that it is a limit of the process that was hit.
     const limit = limitAdvice(told.cause);
     const next = limit === undefined || told.next?.includes(limit) ? told.next : limit;
-    return [`sluice: ${printableLine(told.message)}`, ...(next ? [`  ${printableLine(next)}`] : [])];
+    return [
+      `sluice: ${printableLine(told.message)}`,
+      ...(next ? [`  ${printableLine(withCommandName(next))}`] : []),
+    ];
   }
   const message = error instanceof Error ? error.message : String(error);
   return [

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { findModel } from "../models-on-disk/find-model.ts";
 import { modelPlaces } from "../models-on-disk/places.ts";
-import { note } from "./note.ts";
+import { tell } from "./tell.ts";
 
 /** The small chat model that comes with sluice. */
 export const BUNDLED_MODEL = fileURLToPath(new URL("../../models/tiny-chat-q8_0.gguf", import.meta.url));
@@ -50,6 +50,6 @@ export function modelOrBundled(
 ): string {
   const path = chooseModel(argument, option, command, BUNDLED_MODEL);
   if (argument === undefined && option === undefined && process.stderr.isTTY)
-    note("sluice: no model given: taking the small one that comes with sluice");
+    tell("sluice: no model given: taking the small one that comes with sluice");
   return path;
 }

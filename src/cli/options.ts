@@ -24,6 +24,13 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (tex
   };
 }
 
+function parsePredict(text: string): number {
+  const value = Number(text);
+  if (text.trim() === "" || !Number.isSafeInteger(value) || value < -1 || value === 0)
+    throw new InvalidArgumentError("It must be a whole number from 1 up, or -1.");
+  return value;
+}
+
 export interface GenerationFlags {
   predict: number;
   ctxSize?: number;
@@ -44,7 +51,7 @@ export function addGenerationOptions(command: Command): Command {
   return command
     .addOption(
       new Option("-n, --predict <n>", "tokens to generate at most; -1: until the model ends")
-        .argParser(wholeNumber(-1))
+        .argParser(parsePredict)
         .default(-1),
     )
     .addOption(
@@ -73,6 +80,20 @@ export function collect(text: string, before: readonly string[] = []): string[] 
   return [...before, text];
 }
 
+/** Beyond it all tokens are as likely as not. */
+const MOST_TEMPERATURE = 100;
+
+/** @throws SluiceError `bad-input` naming an option that is out of its range, or makes no sense */
+export function checkSampling(sampling: SamplingOptions): void {
+  createSampler(sampling);
+  const { temperature = 0 } = sampling;
+  if (temperature > MOST_TEMPERATURE)
+    throw new SluiceError(
+      "bad-input",
+      `temperature is ${temperature}, but must be a number from 0 to ${MOST_TEMPERATURE}`,
+    );
+}
+
 /** Sampling options from the command line; a value out of range is a usage error of `command`. */
 export function samplingOptions(flags: GenerationFlags, command: Command): SamplingOptions {
   const sampling: SamplingOptions = {
@@ -85,7 +106,7 @@ export function samplingOptions(flags: GenerationFlags, command: Command): Sampl
     ...(flags.seed >= 0 && { seed: flags.seed }),
   };
   try {
-    createSampler(sampling);
+    checkSampling(sampling);
   } catch (error) {
     if (error instanceof SluiceError) command.error(`error: ${error.message}`);
     throw error;

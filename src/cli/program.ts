@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
-import { textFor } from "./note.ts";
+import { commandName } from "./command-name.ts";
+import { toldText } from "./tell.ts";
 
 /** Every command: what the help says of it, and its module, which is loaded only when the command is used. */
 const COMMANDS: readonly {
@@ -156,9 +157,9 @@ async function assemble(inFull: (command: (typeof COMMANDS)[number]) => boolean)
   program.addCommand(helpCommand(program));
   for (const command of [program, ...descendants(program)]) {
     command.exitOverride().configureOutput({
-      outputError: (text, write) => write(textFor(process.stderr, text.replace(/^error: /, "sluice: "))),
+      outputError: (text, write) => write(toldText(text.replace(/^error: /, "sluice: "), process.stderr)),
     });
-    command.showHelpAfterError(`Try '${fullName(command)} --help'.`);
+    command.showHelpAfterError(`Try '${fullName(command).replace(/^sluice/, commandName())} --help'.`);
   }
   return program;
 }

@@ -1,13 +1,14 @@
 import { SluiceError } from "../errors.ts";
 import type { Head } from "../session-store/head.ts";
-import { findSession, listSessions, type SessionEntry } from "../session-store/list.ts";
+import { findSession, listSessions, type SessionEntry, sessionNames } from "../session-store/list.ts";
 import { findCaches, isCacheFolder, openCache } from "../store/cache.ts";
 import { DTYPES, type Dtype } from "../store/types.ts";
 import { resolveRoot } from "./cache-options.ts";
+import { commandName, withCommandName } from "./command-name.ts";
 import { chooseCache, fileFingerprint, type UnpackFlags } from "./ensure-unpacked.ts";
 import { BUNDLED_MODEL } from "./model-argument.ts";
-import { note } from "./note.ts";
 import { printableLine } from "./printable.ts";
+import { tell } from "./tell.ts";
 
 /** A conversation to be taken up, and what to open for it. */
 export interface Resumption {
@@ -19,8 +20,8 @@ export interface Resumption {
 
 /** What to type in a shell to go on with a conversation. @param model as the user gave it, if so */
 export function resumeCommand(name: string, model: string | undefined): string {
-  const words = ["sluice", "chat", ...(model === undefined ? [] : [model]), "--resume", name];
-  return printableLine(words.map(shellWord).join(" "));
+  const words = ["chat", ...(model === undefined ? [] : [model]), "--resume", name];
+  return printableLine([commandName(), ...words.map(shellWord)].join(" "));
 }
 
 function shellWord(word: string): string {
@@ -41,7 +42,11 @@ export async function findResumption(
 ): Promise<Resumption> {
   const entry = wanted === true ? await findLast(folder, given) : await findSession(folder, wanted);
   if (entry === undefined) {
-    note("sluice: there is no saved conversation to resume: a new one begins");
+    const others = given !== undefined && sessionNames(folder).length > 0;
+    const advice = others ? withCommandName("\n  `sluice sessions ls` lists those with other models.") : "";
+    tell(
+      `sluice: there is no saved conversation ${others ? "with this model " : ""}to resume: a new one begins${advice}`,
+    );
     return { model: given ?? BUNDLED_MODEL };
   }
   if (!entry.head)
@@ -69,7 +74,7 @@ function modelFor(head: Head, name: string, given: string | undefined, flags: Un
   throw new SluiceError(
     "bad-input",
     `${name} was held with ${head.model.source} (${head.model.name}), which is not unpacked as ${dtype ?? head.model.dtype} here`,
-    { next: "Give the model file: sluice chat MODEL --resume NAME" },
+    { next: "Give the model file: `sluice chat MODEL --resume NAME`" },
   );
 }
 

@@ -26,6 +26,7 @@ import {
 } from "./prompt-source.ts";
 import { RunOutput } from "./run-output.ts";
 import { reportRun } from "./run-report.ts";
+import { tell } from "./tell.ts";
 import { addTemplateOptions, type TemplateFlags } from "./template-options.ts";
 import { thinkMarks } from "./thinking.ts";
 import { addTimingsOption } from "./timings-file.ts";
@@ -93,7 +94,7 @@ export function noteFullContext(context: number, { overflow }: EndingFlags, sour
   const advice = slides
     ? "Raise it with -c, or drop the oldest turns: --overflow slide."
     : "Raise it with -c.";
-  note(`sluice: stopped: the context of ${context} tokens is full\n  ${advice}`);
+  tell(`sluice: stopped: the context of ${context} tokens is full\n  ${advice}`);
 }
 
 export function runCommand(): Command {
@@ -150,7 +151,7 @@ async function run(argument: string | undefined, flags: RunFlags, command: Comma
       signal: interruptSignal,
       onPrompt: (read) => {
         prompt = read;
-        if (read.warning) note(read.warning);
+        if (read.warning) tell(read.warning);
         if (flags.showTemplate) note(read.text);
         const room = flags.overflow === "slide" ? Infinity : context - read.ids.length + 1;
         const thinking = typeof input !== "string" && read.text.trimEnd().endsWith(marks.open);

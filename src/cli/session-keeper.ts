@@ -111,7 +111,7 @@ export class SessionKeeper {
       const path = sessionPath(this.folder, name);
       if (existsSync(path))
         throw new SluiceError("bad-input", `there is a conversation ${name} already`, {
-          next: `Choose another name, or delete that one: sluice sessions rm ${JSON.stringify(name)}`,
+          next: `Choose another name, or delete that one: \`sluice sessions rm ${JSON.stringify(name)}\``,
         });
       const before = this.#name;
       const writer = new SessionWriter(path);
@@ -250,8 +250,8 @@ async function restoreKv(talk: Talk, saved: SavedSession): Promise<string | unde
   talk.session.reset();
   const problem = mismatch(head.model, sessionModel(talk.model));
   if (problem !== undefined) return problem;
-  if (saved.condition === "damaged") return "its file is damaged";
-  if (!saved.hasKv) return head.ids.length === 0 ? undefined : "its KV cache was given up to save room";
+  if (saved.condition === "damaged") return "the file is damaged";
+  if (!saved.hasKv) return head.ids.length === 0 ? undefined : "it was given up to save room";
   try {
     await talk.session.restore(head.ids, (target, index) => saved.readBlock(target, index));
     return undefined;
@@ -271,7 +271,7 @@ function loadedLines(
   const kv =
     problem === undefined
       ? `Nothing of it has to be computed again: ${ids.length} tokens are in the KV cache.`
-      : `It is computed again with the next question, for ${problem}.`;
+      : `Its KV cache is computed again with the next question, for ${problem}.`;
   const start =
     "The first bytes of its file are damaged: the rest could be read, and the next save mends them.";
   const damage = {

@@ -5,6 +5,7 @@ import { createSampler } from "../engine/sampler.ts";
 import type { SamplingOptions } from "../engine/types.ts";
 import type { SessionModel, SessionSettings } from "../session-store/types.ts";
 import { CACHE_FORMAT } from "../store/manifest.ts";
+import { DTYPES } from "../store/types.ts";
 import { THINK_MODES } from "./chat-settings.ts";
 import { OVERFLOWS } from "./overflow.ts";
 import { printableLine } from "./printable.ts";
@@ -34,20 +35,24 @@ export function sessionModel(model: Model): SessionModel {
 /** Why a KV cache of one model is of no use for another, in words; undefined where it is. */
 export function mismatch(saved: SessionModel, here: SessionModel): string | undefined {
   if (saved.fingerprint !== here.fingerprint)
-    return `it was held with another model, ${printableLine(saved.name)} (${printableLine(saved.source)})`;
+    return `the conversation was held with another model, ${printableLine(saved.name)} (${printableLine(saved.source)})`;
   if (saved.dtype !== here.dtype)
-    return `it was held with weights in ${printableLine(saved.dtype)}, these are ${here.dtype}`;
+    return `the conversation was held with weights in ${printableLine(saved.dtype)}, these are ${here.dtype}${takesUp(saved)}`;
   if (saved.kv.type !== here.kv.type)
-    return `its KV cache is ${printableLine(saved.kv.type)}, this one ${here.kv.type}`;
+    return `the saved one is ${printableLine(saved.kv.type)}, this one ${here.kv.type}`;
   const { longRope = false } = saved.kv;
   if (longRope !== (here.kv.longRope ?? false))
-    return `it was held in a ${longRope ? "longer" : "shorter"} context (-c), for which the model's positions are others`;
+    return `the conversation was held in a ${longRope ? "longer" : "shorter"} context (-c), for which the model's positions are others`;
   const same =
     saved.cacheFormat === here.cacheFormat &&
     saved.kv.format === here.kv.format &&
     saved.kv.blockPositions === here.kv.blockPositions &&
     saved.kv.blockBytes === here.kv.blockBytes;
-  return same ? undefined : "another version of sluice saved its KV cache";
+  return same ? undefined : "another version of sluice saved it";
+}
+
+function takesUp({ dtype }: SessionModel): string {
+  return DTYPES.some((known) => known === dtype) ? ` (--dtype ${dtype} takes it up as it was)` : "";
 }
 
 /** What a chat is made of that is saved as it is. */

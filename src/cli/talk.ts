@@ -13,7 +13,6 @@ import { Conversation } from "./conversation.ts";
 import { failureLines } from "./exit.ts";
 import { interruptSignal } from "./interrupt.ts";
 import type { LineInput } from "./line-input.ts";
-import { note } from "./note.ts";
 import { droppedText, type Overflow, turnsOf } from "./overflow.ts";
 import { type PreparedPrompt, preparePrompt } from "./prepare-prompt.ts";
 import { printableLine } from "./printable.ts";
@@ -22,6 +21,7 @@ import { tell } from "./tell.ts";
 import type { TemplateFlags } from "./template-options.ts";
 import { thinkMarks, thinkSwitch } from "./thinking.ts";
 import { noteMemory, verdictLines } from "./verdict-view.ts";
+import { printWrapped } from "./word-wrap.ts";
 
 export interface TalkOptions {
   readonly system: string;
@@ -103,7 +103,8 @@ export class Talk {
     tell((await this.keeper.load(this, entry)).join("\n"));
     this.unanswered = undefined;
     const last = this.conversation.turns.at(-1);
-    if (last && this.input?.interactive) note(`> ${last.question}\n${last.answer}\n`);
+    if (last && this.input?.interactive)
+      printWrapped(`> ${last.question}\n${last.answer}\n\n`, process.stderr);
   }
 
   async #command(name: string, argument: string): Promise<void> {
@@ -113,6 +114,10 @@ export class Talk {
       return tell(unknownCommand(name));
     }
     try {
+      if (command.usage === undefined && argument !== "")
+        throw new SluiceError("bad-input", `/${name} takes nothing behind it, not ${argument}`, {
+          next: "Put a space before it to send it to the model.",
+        });
       await command.run(this, argument);
     } catch (error) {
       if (!(error instanceof SluiceError) || error.code === "aborted") throw error;

@@ -12,7 +12,7 @@ import type { GenerationTiming } from "../timing/report.ts";
 import { perSecond, type Summable, sumTimings } from "../timing/statistics.ts";
 import type { Reachable } from "../timing/table.ts";
 import { type Circumstances, judge } from "../timing/verdict.ts";
-import { note } from "./note.ts";
+import { tell } from "./tell.ts";
 import { timingLines } from "./timings-view.ts";
 
 /** Where the weights of a running model are, and how they are read. */
@@ -53,7 +53,7 @@ export function noteMemory(model: Model, decode: readonly Summable[]): boolean {
   const told = residentBytes > 0 || streamedBytes < WORTH_MEASURING_BYTES;
   const gain = told ? undefined : judge(decode, memoryOf(memory))?.gain;
   if (!process.stderr.isTTY || gain === undefined || gain.factor < WORTH_A_WORD) return false;
-  note(
+  tell(
     `sluice: --ram auto would keep ${formatBytes(gain.bytes)} of weights in free memory, and be up to ${gain.factor.toFixed(1)} times as fast`,
   );
   return true;

@@ -13,7 +13,7 @@ import { addUnpackOptions, type UnpackFlags } from "./ensure-unpacked.ts";
 import { glyphsFor } from "./glyphs.ts";
 import { interruptSignal, signalExitCode } from "./interrupt.ts";
 import { modelOrBundled } from "./model-argument.ts";
-import { note, print } from "./note.ts";
+import { note } from "./note.ts";
 import { addGenerationOptions, type GenerationFlags, samplingOptions } from "./options.ts";
 import { droppedText } from "./overflow.ts";
 import { preparePrompt } from "./prepare-prompt.ts";
@@ -21,6 +21,7 @@ import { printableLine } from "./printable.ts";
 import { formatDuration } from "./progress-bars.ts";
 import { type PromptFlags, promptSource, readPrompt } from "./prompt-source.ts";
 import { addEndingOptions, addPromptOptions, checkEnding, type EndingFlags, noteFullContext } from "./run.ts";
+import { tell } from "./tell.ts";
 import { addTemplateOptions, type TemplateFlags } from "./template-options.ts";
 import { thinkMarks } from "./thinking.ts";
 import { addTimingsOption } from "./timings-file.ts";
@@ -29,6 +30,7 @@ import type { WatchSubject } from "./watch-state.ts";
 import { paceTexts } from "./watch-text.ts";
 import { WatchView } from "./watch-view.ts";
 import { withModel } from "./with-model.ts";
+import { printWrapped } from "./word-wrap.ts";
 
 type WatchFlags = PromptFlags &
   GenerationFlags &
@@ -85,7 +87,7 @@ async function watch(argument: string | undefined, flags: WatchFlags, command: C
       ...(predict >= 0 && { maxTokens: predict }),
       signal: AbortSignal.any([quit.signal, interruptSignal]),
       onPrompt: (prompt) => {
-        if (prompt.warning) note(prompt.warning);
+        if (prompt.warning) tell(prompt.warning);
         if (flags.showTemplate) note(prompt.text);
         view = new WatchView({
           subject: subjectOf(model, prompt.ids.length, flags),
@@ -100,10 +102,10 @@ async function watch(argument: string | undefined, flags: WatchFlags, command: C
     }).finally(() => {
       view?.end();
       const text = view?.text ?? "";
-      if (text !== "") print(text.endsWith("\n") ? text : `${text}\n`);
+      if (text !== "") printWrapped(text.endsWith("\n") ? text : `${text}\n`, process.stdout);
     });
-    for (const remark of remarks) note(remark);
-    note(summaryLine(model, result, (performance.now() - started) / 1000));
+    for (const remark of remarks) tell(remark);
+    tell(summaryLine(model, result, (performance.now() - started) / 1000));
     if (flags.verbose) note((await verdictLines(model, { loadMs: model.loadMs, ...result })).join("\n"));
     if (result.stop === "context") noteFullContext(context, flags, source);
     if (result.stop === "abort" && interruptSignal.aborted)

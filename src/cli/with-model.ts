@@ -3,7 +3,7 @@ import type { Hyperparameters } from "../model/types.ts";
 import { recordCircumstances, recordModel } from "./describe-run.ts";
 import { type EngineFlags, engineOptions } from "./engine-options.ts";
 import { ensureUnpacked, type UnpackFlags } from "./ensure-unpacked.ts";
-import { note } from "./note.ts";
+import { tell } from "./tell.ts";
 import { currentRecorder } from "./timings-file.ts";
 
 /** Unpack a model where that is not done yet, open it, and close it after `use`, whatever happens. */
@@ -41,5 +41,5 @@ export function noteLongContext(
   { contextLength: trained }: Pick<Hyperparameters, "contextLength">,
 ): void {
   if (tokens > trained && trained > 0)
-    note(`sluice: the model was trained for a context of ${trained} tokens; it may talk nonsense beyond`);
+    tell(`sluice: the model was trained for a context of ${trained} tokens; it may talk nonsense beyond`);
 }

@@ -1,4 +1,7 @@
 /** Breaks a model's text into lines between words, while it comes. */
+import { isLively, type LiveStream } from "./live-line.ts";
+import { print } from "./note.ts";
+import { printable } from "./printable.ts";
 import { graphemes, graphemeWidth, tabWidth, textWidth } from "./text-width.ts";
 
 /**
@@ -135,6 +138,12 @@ export class WordWrap {
     this.#torn = false;
     this.#wordColumn = this.column;
   }
+}
+
+/** Print a model's text as a whole, as `AnswerView` prints one that comes in pieces. */
+export function printWrapped(text: string, stream: LiveStream): void {
+  const wrap = new WordWrap(() => stream.columns ?? 80);
+  print(isLively(stream) ? wrap.push(printable(text)) : text, stream);
 }
 
 /** Chinese and Japanese break between any two characters, but not before what closes. */

@@ -16,6 +16,9 @@ it.each([
   ["/frobnicate now", command("frobnicate", "now")],
   ["Hello /help", { kind: "message", text: "Hello /help" }],
   [" /help", { kind: "message", text: " /help" }],
+  ["/", command("")],
+  ["/ ", command("")],
+  ["/ hello", { kind: "message", text: "/ hello" }],
   ["/usr/bin is what?", { kind: "message", text: "/usr/bin is what?" }],
   ["/no_think Why?", { kind: "message", text: "/no_think Why?" }],
 ])("%j", (line, input) => {

@@ -35,6 +35,8 @@ it.each([
   ["temperature", "-1", "temperature is -1, but must be a number from 0 up"],
   ["temp", "hot", "temp is hot, but must be a number"],
   ["top-p", "2", "top-p is 2, but must be a number from 0 to 1"],
+  ["temp", "1e9", "temp is 1000000000, but must be a number from 0 to 100"],
+  ["seed", "1.5", "seed is 1.5, but must be a whole number from 0 up, or -1"],
   ["predict", "0", "predict is 0, but must be a whole number from 1 up, or -1"],
   ["overflow", "slid", "overflow is slid, but must be stop or slide"],
 ])("refuses %s %s", (name, value, message) => {

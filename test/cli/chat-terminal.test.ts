@@ -131,7 +131,7 @@ describe.runIf(HAS_TERMINAL)("a session", () => {
     const { output, text, code } = chat(steps, { variables: { XDG_STATE_HOME: join(folder, "given-up") } });
     expect(code, output).toBe(0);
     expect(text).not.toContain("not sent");
-    expect(text).toMatch(/Saved as (auto-[\w-]+); to go on: sluice chat --resume \1\r\n$/);
+    expect(text).toMatch(/Saved as (auto-[\w-]+)\. To go on:\r\n {2}npx sluice chat --resume \1\r\n$/);
   });
 
   it("wraps words, at the new width where the window becomes narrower in mid-answer", () => {
@@ -190,6 +190,8 @@ it("obeys its commands where lines are piped in, and keeps no history of them", 
     "/undo",
     "/undo",
     "/regen",
+    "/reset now",
+    "/",
   ];
   const { code, stdout, stderr } = await sluice(["chat", "--temp", "0"], {
     env,
@@ -210,6 +212,8 @@ it("obeys its commands where lines are piped in, and keeps no history of them", 
     "Taken back: What is 7 plus 5? (0 turns are left)",
     "There is nothing to take back.",
     "There is no question yet.",
+    "/reset takes nothing behind it, not now\n  Put a space before it",
+    "A slash begins a command",
   ])
     expect(stderr).toMatch(told);
   expect(readHistory(history)).toEqual([]);
@@ -227,8 +231,13 @@ it("slides where it is told to, and says so", async () => {
   const question = "What is the capital of Japan?\n";
   const { code, stdout, stderr } = await sluice(["chat", "--temp", "0", "-c", "80", "--overflow", "slide"], {
     env,
-    input: question.repeat(6),
+    input: `${question.repeat(6)}/undo\n`.concat("/undo\n".repeat(5), "/regen\n"),
   });
+  expect(stderr).toMatch(/\(0 turns are left: the \d turns before were dropped from the context\)/);
+  expect(stderr).toMatch(
+    /There is nothing to take back: the \d turns before were dropped from the context\./,
+  );
+  expect(stderr).toMatch(/There is no question: the \d turns/);
   expect({ code, stdout }).toEqual({ code: 0, stdout: "The capital of Japan is Tokyo.\n".repeat(6) });
   expect(stderr).toMatch(
     /\(the context of 80 tokens is full: the oldest (turn is|\d turns are) dropped, from "What is the capital of Japan\?" on; \d+ tokens are read again\)/,

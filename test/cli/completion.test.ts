@@ -3,10 +3,15 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { environment, sluice } from "./spawn.ts";
+import { environment, MAIN, sluice } from "./spawn.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-completion-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+/** Not in the folder whose files are completed. */
+const home = mkdtempSync(join(tmpdir(), "sluice-home-"));
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+  rmSync(home, { recursive: true });
+});
 
 const has = (shell: string) => spawnSync(shell, ["-c", "exit"]).status === 0;
 
@@ -14,6 +19,14 @@ beforeAll(async () => {
   mkdirSync(join(folder, "models"));
   writeFileSync(join(folder, "small.gguf"), "");
   writeFileSync(join(folder, "notes.txt"), "");
+  const sessions = join(home, "state", "sluice", "sessions");
+  mkdirSync(sessions, { recursive: true });
+  for (const name of ["work", "two words"]) writeFileSync(join(sessions, `${name}.session`), "");
+  // Names of conversations are asked of the command itself.
+  mkdirSync(join(home, "bin"));
+  writeFileSync(join(home, "bin", "sluice"), `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`, {
+    mode: 0o755,
+  });
   for (const shell of ["bash", "zsh", "fish"]) {
     const { code, stdout, stderr } = await sluice(["completion", shell]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -25,7 +38,11 @@ function inShell(shell: string, script: string): string[] {
   const { stdout, stderr } = spawnSync(shell, ["-c", script], {
     cwd: folder,
     encoding: "utf8",
-    env: { ...environment(), HOME: folder },
+    env: environment({
+      HOME: folder,
+      XDG_STATE_HOME: join(home, "state"),
+      PATH: `${join(home, "bin")}:${process.env["PATH"]}`,
+    }),
   });
   expect(stderr).toBe("");
   return stdout.split("\n").filter((line) => line !== "");
@@ -40,6 +57,8 @@ const CASES: [string[], string[], string[]][] = [
   [["run", "--js"], ["--json", "--json-lines"], ["--model"]],
   [["cache", "ls", "--cache"], ["--cache-dir"], ["--json"]],
   [["run", "--dtype", ""], ["f32", "native", "f16", "q8"], ["small.gguf"]],
+  [["chat", "--resume", ""], ["work", "two words"], ["small.gguf"]],
+  [["sessions", "rm", "w"], ["work"], ["two words"]],
   [["completion", ""], ["bash", "zsh", "fish"], []],
   // What is the value of an option is no command.
   [["run", "--prompt", "cache", "--stop"], ["--stop"], ["ls"]],
@@ -119,7 +138,7 @@ describe.runIf(has("zsh"))("zsh", () => {
     expect(spawnSync("zsh", ["-n", join(folder, "sluice.zsh")]).status).toBe(0);
   });
 
-  it.each([CASES[0], CASES[2], CASES[4]])("%j", (words, there) => {
+  it.each([CASES[0], CASES[2], CASES[4], CASES[7]])("%j", (words, there) => {
     expect(complete(words)).toEqual(expect.arrayContaining(there));
   });
 });

@@ -101,7 +101,7 @@ describe("usage errors: exit 2, what is wrong, how to get help", () => {
     const { code, stdout, stderr } = await parse(argv);
     expect(stderr).toMatch(message);
     expect(stderr).toMatch(/^sluice: /);
-    expect(stderr).toContain(`Try '${help}'.`);
+    expect(stderr).toContain(`Try 'npx ${help}'.`);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   });
 });
@@ -121,7 +121,9 @@ describe("the built command", () => {
   it("exits with 2 where the command line makes no sense", async () => {
     const nothing = await sluice(["run", MODEL]);
     expect(nothing).toMatchObject({ code: 2, stdout: "" });
-    expect(nothing.stderr).toMatch(/^sluice: no prompt: .* or text on stdin\nTry 'sluice run --help'\.\n$/);
+    expect(nothing.stderr).toMatch(
+      /^sluice: no prompt: .* or text on stdin\nTry 'npx sluice run --help'\.\n$/,
+    );
   });
 
   it("exits with 1 where something fails, and shows the stack only when asked", async () => {

@@ -21,7 +21,7 @@ describe("a KV cache", () => {
     [{}, undefined],
     [{ name: "Renamed", source: "moved.gguf" }, undefined],
     [{ fingerprint: "fedcba" }, /another model, Tiny \(tiny\.gguf\)/],
-    [{ dtype: "f32" }, /weights in q8, these are f32/],
+    [{ dtype: "f32" }, /weights in q8, these are f32 \(--dtype q8 takes it up as it was\)$/],
     [{ cacheFormat: 3 }, /another version of sluice/],
     [{ kv: { ...model.kv, type: "f32" } }, /is f16, this one f32/],
     [{ kv: { ...model.kv, longRope: true } }, /held in a shorter context/],

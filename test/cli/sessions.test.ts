@@ -1,5 +1,7 @@
 import { spawnSync } from "node:child_process";
 import {
+  appendFileSync,
+  copyFileSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -58,7 +60,7 @@ describe("a saved chat", () => {
     const again = await chat(["What is my name?", "/stats"], "--resume", "ada", "--kv", "f16");
     expect(again.stdout).toBe("Your name is Ada.\n");
     expect(again.stderr).toContain(
-      "computed again with the next question, for its KV cache is f32, this one f16",
+      "Its KV cache is computed again with the next question, for the saved one is f32, this one f16.",
     );
     expect(reused(again.stderr)).toBe(0);
     // It was saved as f16 now.
@@ -71,7 +73,9 @@ describe("a saved chat", () => {
     await chat(["My name is Ada.", "/save ada"]);
     const again = await chat(["What is my name?"], MODEL, "--resume", "ada", "--dtype", "q8");
     expect(again.stdout).toBe("Your name is Ada.\n");
-    expect(again.stderr).toContain("it was held with weights in f32, these are q8");
+    expect(again.stderr).toContain(
+      "the conversation was held with weights in f32, these are q8 (--dtype f32 takes it up as it was)",
+    );
   });
 
   it("is saved again after every answer, and the last one is resumed without a name", async () => {
@@ -128,6 +132,15 @@ describe("a saved chat", () => {
     const none = await chat(["What is 7 plus 5?"], "--resume");
     expect(none).toMatchObject({ code: 0, stdout: "7 plus 5 is 12.\n" });
     expect(none.stderr).toContain("there is no saved conversation to resume");
+    await chat(["My name is Ada.", "/save ada"]);
+    const other = join(folder, "other.gguf");
+    copyFileSync(MODEL, other);
+    // Another file of the same size counts as another model.
+    appendFileSync(other, "\0");
+    const foreign = await chat([], other, "--resume");
+    expect(foreign.stderr).toContain(
+      "no saved conversation with this model to resume: a new one begins\n  `npx sluice sessions ls` lists those with other models.",
+    );
     const unknown = await chat(["Hi"], "--resume", "nobody");
     expect(unknown).toMatchObject({ code: 1, stdout: "" });
     expect(unknown.stderr).toContain("no conversation is called nobody");
@@ -197,7 +210,8 @@ describe.runIf(HAS_TERMINAL)("on a terminal", () => {
     const { messages, settings } = JSON.parse((await command("export", "ada", "--format", "json")).stdout);
     expect(messages).toHaveLength(2);
     expect(settings.sampling.temperature).toBe(0.5);
-    const { stderr } = await sluice(["chat", "--resume"], { env, input: "/set\n/undo\n" });
+    const { stderr } = await sluice(["chat", "--resume"], { env, input: "/set\n/undo\n/save\n" });
+    expect(stderr).toContain("There is nothing to save yet; what is said next is saved as ada.");
     expect(stderr).toMatch(/^temp +0\.5 /m);
     // Nothing is left to be saved; what is said next is saved under the name again.
     expect(readdirSync(sessions)).toEqual([]);
@@ -245,7 +259,7 @@ describe.runIf(process.platform === "linux")("a disk without room", () => {
     expect(messages).toHaveLength(6);
     const resumed = await chat(["What is my name?"], "--resume", "ada");
     expect(resumed.stdout).toBe("Your name is Ada.\n");
-    expect(resumed.stderr).toContain("its KV cache was given up to save room");
+    expect(resumed.stderr).toContain("it was given up to save room");
     expect((await chat([], "--resume", "ada")).stderr).toContain("Nothing of it has to be computed again");
   });
 

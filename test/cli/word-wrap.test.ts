@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { graphemes, graphemeWidth } from "../../src/cli/text-width.ts";
-import { WordWrap } from "../../src/cli/word-wrap.ts";
+import { printWrapped, WordWrap } from "../../src/cli/word-wrap.ts";
 
 /** What a terminal of so many columns shows of the sequences that wrapping makes use of. */
 function screen(written: string, columns: number): string[] {
@@ -73,4 +73,21 @@ it("goes on in a new line where the terminal became narrower than the line", () 
   expect(wrapping.push("der")).toBe("der");
   expect(wrapping.push(" goes on, and wraps here")).toBe("\ngoes on, and wraps \nhere");
   expect(wrapping.column).toBe(4);
+});
+
+it("prints a whole text in lines of whole words on a terminal, unchanged elsewhere", () => {
+  let written = "";
+  const stream = { columns: 12, write: (text: string) => (written += text) };
+  const { TERM, CI } = process.env;
+  Object.assign(process.env, { TERM: "xterm", CI: "" });
+  try {
+    printWrapped("The capital of Japan\n", { ...stream, isTTY: true });
+    expect(written).toBe("The capital\nof Japan\n");
+    written = "";
+    printWrapped("The capital of Japan\n", stream);
+    expect(written).toBe("The capital of Japan\n");
+  } finally {
+    Object.assign(process.env, { TERM, CI });
+    if (CI === undefined) delete process.env["CI"];
+  }
 });

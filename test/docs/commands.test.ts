@@ -31,7 +31,10 @@ beforeAll(() => {
   symlinkSync(join(root, "models"), join(folder, "models"), "junction");
   mkdirSync(join(folder, "bin"));
   const command = join(folder, "bin/sluice");
-  writeFileSync(command, `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`);
+  // Through a link elsewhere, as npm installs it: the pages name the command as it is called then.
+  const main = join(folder, "bin/main.js");
+  symlinkSync(MAIN, main);
+  writeFileSync(command, `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`);
   chmodSync(command, 0o755);
   const unpacked = spawnSync(process.execPath, [MAIN, "unpack", MODEL], { env, encoding: "utf8" });
   expect(unpacked.status, unpacked.stderr).toBe(0);

@@ -4,10 +4,14 @@ import type { Talk } from "../talk.ts";
 export interface ChatCommand {
   /** Without the slash; lower case. */
   readonly name: string;
-  /** What may follow it, as the help shows it: `NAME`, `[TEXT]`. */
+  /** Other names; the help and Tab show the first one. */
+  readonly aliases?: readonly string[];
+  /** What may follow it, as the help shows it: `NAME`, `[TEXT]`. Absent: nothing may. */
   readonly usage?: string;
   /** What it does, for the help: one line. */
   readonly summary: string;
+  /** Whether the help has its name only. */
+  readonly rare?: boolean;
   /** Whether a line is one for this command, by what follows its name; where not, it goes to the model. Default: yes. */
   takes?(argument: string): boolean;
   /** What may follow it, for Tab. */

@@ -2,14 +2,15 @@ import type { Talk } from "../talk.ts";
 import { tell } from "../tell.ts";
 import { editorCommand, editText } from "../text-editor.ts";
 import type { ChatCommand } from "./command.ts";
+import { noQuestion } from "./undo.ts";
 
 export const edit: ChatCommand = {
   name: "edit",
   usage: "[TEXT]",
-  summary: "change the last question: to TEXT, in $EDITOR, or in the line; and answer it",
+  summary: "change the last question (TEXT, $EDITOR, or in the line)",
   async run(talk, argument) {
-    const question = talk.unanswered ?? talk.conversation.turns.at(-1)?.question;
-    if (question === undefined) return tell("There is no question yet.");
+    const question = talk.unanswered ?? talk.conversation.last?.question;
+    if (question === undefined) return tell(noQuestion(talk));
     const text = argument === "" ? await ask(talk, question) : argument;
     if (text === undefined || text.trim() === "") return tell("(not changed)");
     if (talk.unanswered === undefined) talk.conversation.undo();

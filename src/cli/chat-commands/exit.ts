@@ -2,6 +2,7 @@ import type { ChatCommand } from "./command.ts";
 
 export const exit: ChatCommand = {
   name: "exit",
-  summary: "leave (so does Ctrl-D); sluice chat --resume goes on with what is saved",
+  aliases: ["quit", "bye", "q"],
+  summary: "leave (so does Ctrl-D); chat --resume goes on with it",
   run: (talk) => talk.leave(),
 };

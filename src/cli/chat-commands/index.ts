@@ -43,15 +43,18 @@ export const CHAT_COMMANDS: readonly ChatCommand[] = [
 
 /** The command of this name, in any case of letters. */
 export function findCommand(name: string): ChatCommand | undefined {
-  return CHAT_COMMANDS.find((command) => command.name === name.toLowerCase());
+  const typed = name.toLowerCase();
+  return CHAT_COMMANDS.find(({ name, aliases = [] }) => name === typed || aliases.includes(typed));
 }
 
-/** What to say where there is no such command. */
+function shownNames(): string[] {
+  return CHAT_COMMANDS.flatMap(({ name, aliases = [] }) => [name, ...aliases.slice(0, 1)]);
+}
+
+/** What to say where there is no such command; none at all behind the slash is none either. */
 export function unknownCommand(name: string): string {
-  const meant = nearest(
-    name.toLowerCase(),
-    CHAT_COMMANDS.map((command) => command.name),
-  );
+  if (name === "") return "A slash begins a command: /help lists them.";
+  const meant = nearest(name.toLowerCase(), shownNames());
   const advice = meant === undefined ? "" : ` Did you mean /${meant}?`;
   return `There is no /${name}.${advice} /help lists the commands.`;
 }
@@ -64,7 +67,9 @@ export function unknownCommand(name: string): string {
 export function completeCommand(text: string, sessions: () => readonly string[]): string[] {
   const [, name, typed] = /^\/([a-z]+) +(.*)$/is.exec(text) ?? [];
   if (name === undefined)
-    return CHAT_COMMANDS.map(({ name }) => `/${name}`).filter((name) => text !== "" && name.startsWith(text));
+    return shownNames()
+      .map((name) => `/${name}`)
+      .filter((name) => text !== "" && name.startsWith(text));
   const known = findCommand(name)?.completions?.(sessions) ?? [];
   return known.filter((word) => word.startsWith(typed)).map((word) => `/${name} ${word}`);
 }

@@ -7,7 +7,7 @@ const LIST = "/list shows what is saved.";
 export const load: ChatCommand = {
   name: "load",
   usage: "NAME",
-  summary: "go on with a saved conversation (a beginning of its name will do)",
+  summary: "go on with a saved one (a beginning of NAME will do)",
   completions: (sessions) => sessions(),
   async run(talk, name) {
     if (name === "") throw new SluiceError("bad-input", "/load needs a name", { next: LIST });

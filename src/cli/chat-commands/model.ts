@@ -8,6 +8,7 @@ import type { ChatCommand } from "./command.ts";
 export const model: ChatCommand = {
   name: "model",
   summary: "which model this is, and how it runs",
+  rare: true,
   run: (talk) => tell(modelLines(talk).join("\n")),
 };
 

@@ -1,18 +1,20 @@
 import { findSetting, SETTINGS } from "../chat-settings.ts";
+import { listRows } from "../list-rows.ts";
 import { tell } from "../tell.ts";
 import type { ChatCommand } from "./command.ts";
 
 export const set: ChatCommand = {
   name: "set",
   usage: "[NAME [VALUE]]",
-  summary: "change how answers are made, as /set temp 0.7 (nothing: show all)",
+  summary: "change sampling, as /set temp 0.7 (nothing: show all)",
   completions: () => SETTINGS.map(({ name }) => name),
   run(talk, argument) {
     if (argument === "") {
-      const lines = SETTINGS.map(({ name, summary, show }) => {
-        return `${name.padEnd(15)} ${show(talk.settings).padEnd(6)} ${summary}`;
-      });
-      return tell(lines.join("\n"));
+      const rows = SETTINGS.map(({ name, summary, show }): [string, string] => [
+        `${name.padEnd(15)} ${show(talk.settings)}`,
+        summary,
+      ]);
+      return tell(listRows(rows, process.stderr).join("\n"));
     }
     const [, typed, value] = /^([^\s=]+)(?:[\s=]+(.*))?$/s.exec(argument) ?? ["", argument, undefined];
     const setting = findSetting(typed);

@@ -4,6 +4,7 @@ import type { ChatCommand } from "./command.ts";
 export const stats: ChatCommand = {
   name: "stats",
   summary: "tokens and times of the last answer, by layer",
+  rare: true,
   async run(talk) {
     tell((await talk.stats()).join("\n"));
   },

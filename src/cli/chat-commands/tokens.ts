@@ -9,6 +9,7 @@ export const tokens: ChatCommand = {
   name: "tokens",
   usage: "[TEXT]",
   summary: "how full the context is, turn by turn; or the tokens of a text",
+  rare: true,
   run: (talk, text) => tell((text === "" ? contextLines(talk) : textLines(talk, text)).join("\n")),
 };
 
@@ -19,12 +20,13 @@ function contextLines({ model, session, conversation }: Talk): string[] {
   const read = turns.slice(forgotten);
   const used = session.ids.length;
   return [
+    "Tokens of each question + its answer:",
     ...(system === "" ? [] : [`${count(system)}  system message`]),
     ...(forgotten === 0 ? [] : [`      -  ${forgotten} dropped ${forgotten === 1 ? "turn" : "turns"}`]),
     ...read.map(
       ({ question, answer }) => `${count(question)} + ${count(answer).trim()}  ${shortened(question)}`,
     ),
-    `${String(used).padStart(7)}  of ${contextLength} in the KV cache, with the marks of the chat template; ${contextLength - used} are free`,
+    `${String(used).padStart(7)}  of ${contextLength} in the KV cache: these, and what the chat template adds (marks, its own system prompt); ${contextLength - used} are free`,
   ];
 }
 

@@ -57,6 +57,18 @@ _sluice_models() {
   COMPREPLY=($(compgen -d -- "$current"; compgen -f -X '!*.gguf' -- "$current"))
 }
 
+# They are files: see "sluice sessions path".
+_sluice_sessions() {
+  local folder file name
+  folder="$("\${COMP_WORDS[0]}" sessions path 2> /dev/null)"
+  compopt -o filenames 2> /dev/null
+  for file in "$folder"/*.session; do
+    name="\${file##*/}"
+    name="\${name%.session}"
+    if [[ -f $file && $name == "$current"* ]]; then COMPREPLY+=("$name"); fi
+  done
+}
+
 complete -F _sluice sluice
 `;
 }
@@ -107,6 +119,8 @@ function action(value: Completed): string {
       return "_sluice_paths -f";
     case "folder":
       return "_sluice_paths -d";
+    case "session":
+      return "_sluice_sessions";
     case "text":
       return ":";
   }

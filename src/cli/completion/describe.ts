@@ -1,10 +1,10 @@
 /** What shells need to know of the commands, taken from commander's definitions. */
 import type { Command, Option } from "commander";
 
-/** What can be typed at a place: one of some words, a path, or what nobody can foresee. */
+/** What can be typed at a place: one of some words, a path, a saved conversation, or what nobody can foresee. */
 export type Completed =
   | { readonly kind: "words"; readonly words: readonly string[] }
-  | { readonly kind: "model" | "file" | "folder" | "text" };
+  | { readonly kind: "model" | "file" | "folder" | "session" | "text" };
 
 export interface CompletedOption {
   /** As typed: -m, --model. */
@@ -48,7 +48,10 @@ function describe(command: Command, path: string): CompletedCommand {
     values:
       command.name() === "help"
         ? [{ kind: "words", words: command.parent ? siblings(command) : names }]
-        : command.registeredArguments.map((argument) => placeOf(argument.name(), argument.argChoices)),
+        : command.registeredArguments.map((argument) => {
+            const isSession = path.startsWith("sessions/") && argument.name() === "name";
+            return placeOf(isSession ? "session" : argument.name(), argument.argChoices);
+          }),
     commands,
   };
 }
@@ -82,6 +85,7 @@ function placeOf(
   if (placeholder === "model" || options.includes("--model")) return { kind: "model" };
   if (placeholder === "file" || placeholder === "dir")
     return { kind: placeholder === "dir" ? "folder" : "file" };
+  if (placeholder === "session" || options.includes("--resume")) return { kind: "session" };
   if (placeholder === "shell") return { kind: "words", words: ["bash", "zsh", "fish"] };
   return { kind: "text" };
 }

@@ -19,6 +19,12 @@ function __sluice_at
     test "$at" = "$argv[1]"
 end
 
+# Saved conversations are files.
+function __sluice_sessions
+    set -l files (sluice sessions path 2> /dev/null)/*.session
+    string replace -r '^.*/(.*)\\.session$' '$1' -- $files
+end
+
 complete -c sluice -f
 ${commands.flatMap(lines).join("\n")}
 `;
@@ -35,6 +41,7 @@ function lines({ path, options, commands, values }: CompletedCommand): string[] 
     }),
     ...values.flatMap((value) => {
       const words = value.kind === "words" ? [`${start} -a ${quote(value.words.join(" "))}`] : [];
+      if (value.kind === "session") return [`${start} -a '(__sluice_sessions)'`];
       return value.kind === "text" || value.kind === "words" ? words : [`${start} -F`];
     }),
   ];
@@ -46,6 +53,8 @@ function optionValue(value: Completed): string {
       return `-x -a ${quote(value.words.join(" "))}`;
     case "folder":
       return "-x -a '(__fish_complete_directories)'";
+    case "session":
+      return "-x -a '(__sluice_sessions)'";
     case "text":
       return "-x";
     default:

@@ -5,6 +5,11 @@ export function zshScript(commands: readonly CompletedCommand[]): string {
   return `#compdef sluice
 # Completion of sluice for zsh.
 ${commands.map(functionOf).join("\n")}
+# Saved conversations are files.
+_sluice_saved() {
+  local -a names=("$(sluice sessions path 2> /dev/null)"/*.session(N:t:r))
+  compadd -a names
+}
 if [[ $zsh_eval_context[-1] == loadautofunc ]]; then _sluice "$@"; else compdef _sluice sluice; fi
 `;
 }
@@ -63,6 +68,8 @@ function action(value: Completed): string {
       return "_files";
     case "folder":
       return "_files -/";
+    case "session":
+      return "_sluice_saved";
     case "text":
       return " ";
   }

@@ -12,7 +12,8 @@ export class HistorySearch {
   }
 
   get prompt(): string {
-    return `(search: ${this.#part}) `;
+    const failed = this.#part !== "" && this.found === undefined;
+    return `(${failed ? "failed search" : "search"}: ${this.#part}) `;
   }
 
   /** The entry that it is at; undefined where there is none. */

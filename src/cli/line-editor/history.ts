@@ -28,9 +28,10 @@ export class History {
     return this.#entries[next] ?? this.#typed;
   }
 
-  /** The newest entry that holds this, older than the one found before by `skip` such ones. */
+  /** The newest entry that holds this, in any case of letters, older than the one found before by `skip` such ones. */
   search(part: string, skip: number): string | undefined {
-    const found = new Set(this.#entries.toReversed().filter((entry) => entry.includes(part)));
+    const wanted = part.toLowerCase();
+    const found = new Set(this.#entries.toReversed().filter((entry) => entry.toLowerCase().includes(wanted)));
     return [...found][skip];
   }
 }

@@ -9,15 +9,19 @@ import {
 it("has names that can be typed, each once, and a line on each", () => {
   const names = CHAT_COMMANDS.map(({ name }) => name);
   expect(new Set(names).size).toBe(names.length);
-  for (const { name, summary } of CHAT_COMMANDS) {
+  for (const { name, summary, rare } of CHAT_COMMANDS) {
     expect(name).toMatch(/^[a-z]+$/);
     expect(summary).toMatch(/^[^\n]{5,80}$/);
+    // The help has one line for each.
+    if (!rare) expect(summary.length, name).toBeLessThanOrEqual(58);
   }
 });
 
 it("finds commands in any case of letters, and says which one was meant", () => {
   expect(findCommand("Help")?.name).toBe("help");
+  expect(findCommand("quit")).toBe(findCommand("exit"));
   expect(findCommand("frob")).toBeUndefined();
+  expect(unknownCommand("")).toBe("A slash begins a command: /help lists them.");
   expect(unknownCommand("sytem")).toBe("There is no /sytem. Did you mean /system? /help lists the commands.");
   expect(unknownCommand("frobnicate")).toBe("There is no /frobnicate. /help lists the commands.");
 });
@@ -25,6 +29,7 @@ it("finds commands in any case of letters, and says which one was meant", () => 
 it.each([
   ["", []],
   ["/re", ["/regen", "/reset"]],
+  ["/q", ["/quit"]],
   ["/load a", ["/load ada", "/load a b"]],
   ["/save  a ", ["/save a b"]],
   ["/set top-", ["/set top-k", "/set top-p"]],

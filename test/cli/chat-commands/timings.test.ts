@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
@@ -12,13 +12,14 @@ it("/timings writes what was recorded so far, and says where it cannot", async (
   const lines = [
     "Hello!",
     `/timings ${path}`,
+    "/timings ~/home.csv",
     "/timings a.txt",
     "/timings",
     `/timings ${folder}/none/a.csv`,
     "Hello!",
   ];
   const { code, stdout, stderr } = await sluice(["chat", "--temp", "0"], {
-    env: { SLUICE_CACHE_DIR: folder },
+    env: { SLUICE_CACHE_DIR: folder, HOME: folder },
     input: lines.map((line) => `${line}\n`).join(""),
   });
   // What could not be written counts as a failure.
@@ -26,9 +27,10 @@ it("/timings writes what was recorded so far, and says where it cannot", async (
   expect(stdout.trimEnd().split("\n").length).toBe(2);
   expect(stderr).toContain(`Written to ${path}.`);
   expect(stderr).toContain(
-    "the name of the file must end in .html, .json, .csv or .trace.json, not as a.txt",
+    "the name of the file must end in .html, .json, .csv or .trace.json; a.txt does not",
   );
   expect(stderr).toContain("/timings needs a file");
+  expect(existsSync(join(folder, "home.csv"))).toBe(true);
   // Not of the command line.
   expect(stderr).not.toContain("--timings");
   expect(stderr).toContain("cannot write");

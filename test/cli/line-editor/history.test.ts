@@ -115,6 +115,8 @@ describe("HistorySearch", () => {
     expect(search("c", "a", "ctrl+r", "ctrl+r")[0]).toBe("a cat");
     expect(search("d", "x", "backspace")[0]).toBe("a dog");
     expect(search("ctrl+r")[0]).toBeUndefined();
+    expect(search("C", "A")).toEqual(["the cat", "searching", "(search: CA) "]);
+    expect(search("c", "x")).toEqual([undefined, "searching", "(failed search: cx) "]);
   });
 
   it("ends with what was found, or without", () => {
