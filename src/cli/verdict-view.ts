@@ -8,8 +8,9 @@ import type { Cache } from "../store/cache.ts";
 import { availableMemory } from "../stream/available-memory.ts";
 import { diskSpeed, WORTH_MEASURING_BYTES } from "../stream/disk-speed.ts";
 import { handoverSentence } from "../timing/handover.ts";
+import { longestOfAnswer } from "../timing/longest-work.ts";
 import type { GenerationTiming } from "../timing/report.ts";
-import { perSecond, type Summable, sumTimings } from "../timing/statistics.ts";
+import { perSecond, type Summable, sumStages, sumTimings } from "../timing/statistics.ts";
 import type { Reachable } from "../timing/table.ts";
 import { type Circumstances, judge } from "../timing/verdict.ts";
 import { note } from "./note.ts";
@@ -26,9 +27,11 @@ export async function verdictLines(model: Model, timing: GenerationTiming): Prom
   const { reachable, circumstances } = await circumstancesOf(model, model.memory(), timing.decode);
   const verdict = judge(timing.decode, circumstances);
   const handover = handoverSentence(timing.prefill);
+  const longest = longestOfAnswer(sumStages(timing.prefill).ms, sumStages(timing.decode).ms);
   return [
     ...timingLines(timing, reachable),
     ...(verdict || handover ? [""] : []),
+    ...(longest ? [longest] : []),
     ...(verdict ? [verdict.text] : []),
     ...(handover ? [handover] : []),
   ];
