@@ -14,6 +14,7 @@ import { perSecond, type Summable, sumStages, sumTimings } from "../timing/stati
 import type { Reachable } from "../timing/table.ts";
 import { type Circumstances, judge } from "../timing/verdict.ts";
 import { note } from "./note.ts";
+import { currentRecorder } from "./timings-file.ts";
 import { timingLines } from "./timings-view.ts";
 
 /** Where the weights of a running model are, and how they are read. */
@@ -43,6 +44,8 @@ export async function circumstancesOf(
   memory: Memory,
   decode: readonly Summable[],
 ): Promise<{ readonly reachable?: Reachable; readonly circumstances: Circumstances }> {
+  // Measuring is no part of the run.
+  currentRecorder()?.stop();
   const reachable = await reachableBy(cache, memory, decode);
   const { disk, arithmetic } = reachable ?? {};
   return { ...(reachable && { reachable }), circumstances: { ...memoryOf(memory), disk, arithmetic } };

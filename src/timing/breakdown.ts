@@ -13,11 +13,12 @@ export interface Breakdown {
 }
 
 /** The whole run by spans; `other` is what no span covers. */
-export function spanBreakdown({ spans, ms }: Recording): Breakdown {
+export function spanBreakdown({ command, spans, ms }: Recording): Breakdown {
   const sums = new Map<string, number>();
   for (const span of spans) sums.set(span.name, (sums.get(span.name) ?? 0) + span.ms);
   const covered = [...sums.values()].reduce((sum, part) => sum + part, 0);
-  return { title: "all", parts: [...sums, ["other", Math.max(0, ms - covered)]], ms };
+  const title = command === "bench" ? "all, warming up included" : "all";
+  return { title, parts: [...sums, ["other", Math.max(0, ms - covered)]], ms };
 }
 
 /** The unpack by stages; undefined where there was none. */

@@ -54,7 +54,8 @@ ${summaryTable(condensed, labels)}
 <noscript><p class="note">The charts and their tables are drawn by the script in this file, which is not allowed to run here.</p></noscript>
 <div id="charts"></div>
 </main>
-<footer><p>Made by sluice ${condensed[0]?.sluice}. Charts by uPlot, © Leon Sorokin, MIT licence (its text is in this file). Everything shown comes from the recording, which this file carries as JSON; nothing is loaded from elsewhere.</p></footer>
+<footer><p>A <i>sweep</i> is one pass through all layers, for a token or a batch of a prompt; the <i>ring</i> is the little memory that weights pass through; <i>hand-over</i> is starting or waking the threads, and getting their result back; the <i>page cache</i> is the memory in which the system keeps parts of files.</p>
+<p>Made by sluice ${condensed[0]?.sluice}. Charts by uPlot, © Leon Sorokin, MIT licence (its text is in this file). Everything shown comes from the recording, which this file carries as JSON; nothing is loaded from elsewhere.</p></footer>
 <script type="application/json" id="recordings">${scriptJson({ labels, recordings: condensed })}</script>
 <script>${new Html(script)}</script>
 </body>

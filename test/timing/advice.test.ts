@@ -143,12 +143,24 @@ describe("comparison", () => {
     const labels = reportLabels([f32, q8]);
     expect(labels).toEqual(["A (f32)", "B (q8)"]);
     expect(comparison([f32, q8], labels)).toMatch(
-      /^B \(q8\) is 3\.\d+ times as fast as A \(f32\): .* reads 3\.27 GB against 12\.3 GB/,
+      /^B \(q8\) is 3\.\d+ times as fast as A \(f32\): [\d.]+ tokens\/s against [\d.]+\. In B .* reads 3\.27 GB against 12\.3 GB/,
     );
-    expect(comparison([q8, f32], reportLabels([q8, f32]))).toMatch(/^B \(f32\) is slower than A \(q8\)/);
+    expect(comparison([q8, f32], reportLabels([q8, f32]))).toMatch(
+      /^A \(q8\) is 3\.\d+ times as fast as B \(f32\): [\d.]+ tokens\/s against [\d.]+\. In B .* reads 12\.3 GB .* is 162 MB against 162 MB\.$/,
+    );
+    const uneven = q8.sweeps.map((sweep) => ({
+      ...sweep,
+      ms: sweep.ms * 1.5,
+      layers: sweep.layers.map((layer, index) =>
+        index < 10 ? { ...layer, computeMs: 9 * layer.computeMs } : layer,
+      ),
+    }));
+    expect(comparison([q8, { ...q8, sweeps: uneven }], ["A", "B"])).toMatch(
+      /^A is 1\.50 times as fast as B: .* Not all layers differ alike: 10 of 36 took longer, 0 less: /,
+    );
     expect(comparison([q8, q8], reportLabels([q8, q8]))).toMatch(/^B is as fast as A/);
     expect(comparison([q8, condense(sampleRecording({ decode: 0, prefill: false }))], ["A", "B"])).toMatch(
-      /no sweeps of the same kind/,
+      /nothing in common/,
     );
   });
 });
