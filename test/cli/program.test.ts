@@ -122,6 +122,11 @@ describe("the built command", () => {
     const nothing = await sluice(["run", MODEL]);
     expect(nothing).toMatchObject({ code: 2, stdout: "" });
     expect(nothing.stderr).toMatch(/^sluice: no prompt: .* or text on stdin\nTry 'sluice run --help'\.\n$/);
+    const taken = await sluice(["run", "Hello there"]);
+    expect(taken).toMatchObject({ code: 2, stdout: "" });
+    expect(taken.stderr).toMatch(
+      /^sluice: no prompt: "Hello there" was taken for the model; a prompt is given with -p: sluice run -p "Hello there"\n/,
+    );
   });
 
   it("exits with 1 where something fails, and shows the stack only when asked", async () => {
