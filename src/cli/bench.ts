@@ -101,7 +101,10 @@ async function bench(path: string, cache: Cache, flags: BenchFlags): Promise<voi
       const record = recordOf(path, cache, engine, flags, result);
       records.push(record);
       if (markdown) printLines([markdownLine(record)]);
-      if (markdown && flags.verbose) printLines(["", ...layerTable(result.sweeps), ""]);
+      if (markdown && flags.verbose) {
+        const isLast = test === tests[tests.length - 1];
+        printLines(["", ...layerTable(result.sweeps), ...(isLast ? [] : [""])]);
+      }
     }
     await recordCircumstances(running);
   } finally {

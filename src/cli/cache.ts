@@ -127,6 +127,6 @@ async function remove(names: readonly string[], flags: Flags, command: Command):
   }
   for (const { folder, name } of entries) {
     removeCache(folder);
-    print(`deleted ${name}\n`);
+    print(`Deleted ${name}\n`);
   }
 }

@@ -26,7 +26,7 @@ export function demoCommand(): Command {
   return addUnpackOptions(command).action(async (flags: UnpackFlags) => {
     const root = flags.tempCache ? temporaryRoot() : resolveRoot(flags.cacheDir);
     const unpacked = await unpackShown(BUNDLED_MODEL, root, flags, {});
-    printLines(...summary(unpacked));
+    printLines(...summary(unpacked, flags.tempCache));
     await withUnpacked(unpacked.folder, {}, demonstrate);
   });
 }
@@ -35,7 +35,8 @@ async function demonstrate(model: Model): Promise<void> {
   const session = model.createSession();
   const results: GenerateResult[] = [];
   for (const question of QUESTIONS) results.push(await ask(model, session, question));
-  printLines("", ...timingLines({ loadMs: model.loadMs, ...results[results.length - 1] }), "");
+  printLines("", "Times of the second question:", "");
+  printLines(...timingLines({ loadMs: model.loadMs, ...results[results.length - 1] }), "");
   if (process.stdin.isTTY && process.stdout.isTTY) {
     return chatLoop(model, { system: "", sampling: GREEDY, template: {}, verbose: false });
   }

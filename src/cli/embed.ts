@@ -39,6 +39,7 @@ export function embedCommand(): Command {
     .description(
       "Compare the token embeddings of texts: dot products, cosine similarity, and the nearest tokens of the vocabulary. A text of several tokens is the mean of theirs. The table of embeddings is read once, in chunks.",
     )
+    .usage("[options] <model> <texts...>")
     .argument("[model]", MODEL_NEEDED)
     .argument("[texts...]", "texts, each in quotes")
     .option("-m, --model <file>", "the model, as an option")
@@ -81,8 +82,8 @@ async function embed(cache: Cache, texts: readonly string[], flags: EmbedFlags):
   if (flags.html !== undefined) {
     const page = Buffer.from(embedPage(report));
     await writeOutput(flags.html, async (write) => write(page), "--html");
-    if (flags.html === "-") return;
-    note(`The page is ${flags.html}`);
+    if (flags.html !== "-") note(`The page is ${flags.html}`);
+    if (!flags.json || flags.html === "-") return;
   }
   print(`${flags.json ? printableJson(report, 0) : embedLines(report, tokenizer).join("\n")}\n`);
 }

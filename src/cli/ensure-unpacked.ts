@@ -21,7 +21,12 @@ export interface UnpackFlags {
 /** Options of how weights are unpacked and where. */
 export function addUnpackOptions(command: Command): Command {
   command
-    .addOption(new Option("--dtype <dtype>", "type of the unpacked weights (default: f32)").choices(DTYPES))
+    .addOption(
+      new Option(
+        "--dtype <dtype>",
+        "type of the unpacked weights (default: what is unpacked already, else f32; a terminal asks)",
+      ).choices(DTYPES),
+    )
     .addOption(
       new Option("--compress <method>", "compress unpacked weights, for slow disks").choices(["lz4"]),
     );

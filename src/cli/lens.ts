@@ -99,8 +99,8 @@ async function show(model: Model, prompt: PreparedPrompt, flags: LensFlags): Pro
   if (flags.html !== undefined) {
     const page = Buffer.from(lensPage(report));
     await writeOutput(flags.html, async (write) => write(page), "--html");
-    if (flags.html === "-") return;
-    note(`The page is ${flags.html}`);
+    if (flags.html !== "-") note(`The page is ${flags.html}`);
+    if (!flags.json || flags.html === "-") return;
   }
   const lines = flags.json
     ? [printableJson(report, 0)]

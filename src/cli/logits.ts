@@ -7,6 +7,7 @@ import { addUnpackOptions, type UnpackFlags } from "./ensure-unpacked.ts";
 import { interruptSignal } from "./interrupt.ts";
 import { LiveLine } from "./live-line.ts";
 import { MODEL_ARGUMENT, modelOrBundled } from "./model-argument.ts";
+import { note } from "./note.ts";
 import { protectInputs } from "./output-target.ts";
 import { withModel } from "./with-model.ts";
 import { writeOutput } from "./write-output.ts";
@@ -51,6 +52,10 @@ async function writeLogits(model: Model, ids: readonly number[], path: string): 
   } finally {
     live.clear();
   }
+  if (path !== "-")
+    note(
+      `The logits are ${path}: ${ids.length} positions of ${model.manifest.model.vocabulary} float32 values`,
+    );
 }
 
 function parseIds(list: string, command: Command): number[] {

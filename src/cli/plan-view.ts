@@ -21,7 +21,7 @@ export function planLines(plan: Plan): string[] {
   const needs = [
     `${recommended.dtype} is recommended: the fewest bytes that keep every weight of the file as it is.`,
     `Disk: ${formatBytes(diskFree)} free in ${root}; ${diskText(plan)}`,
-    `Memory: ring ${formatBytes(recommended.ringBytes)}, activations up to ${formatBytes(workingBytes)}, and what --ram keeps`,
+    `Memory: ring ${formatBytes(recommended.ringBytes)} with ${recommended.dtype}, activations up to ${formatBytes(workingBytes)}, and what --ram keeps`,
     `KV cache: ${kv.join("; ")}`,
   ];
   const unmeasured =

@@ -1,6 +1,9 @@
+import { existsSync } from "node:fs";
 import type { Command } from "commander";
+import { isStoreName } from "../models-on-disk/find-model.ts";
 import { parseMessages } from "../text/messages.ts";
 import type { ChatMessage } from "../text/types.ts";
+import { printableLine } from "./printable.ts";
 import { readText } from "./read-input.ts";
 
 export interface PromptFlags {
@@ -15,6 +18,11 @@ export interface PromptFlags {
 
 /** Names the options that the command has. */
 function noPrompt(command: Command): string {
+  const [model] = command.args;
+  if (model !== undefined && !existsSync(model) && !isStoreName(model) && !/\.gguf$/i.test(model)) {
+    const text = JSON.stringify(printableLine(model));
+    return `error: no prompt: ${text} was taken for the model; a prompt is given with -p: sluice ${command.name()} -p ${text}`;
+  }
   const messages = command.options.some(({ long }) => long === "--messages") ? "--messages FILE, " : "";
   return `error: no prompt: give one of -p TEXT, -f FILE, ${messages}or text on stdin`;
 }

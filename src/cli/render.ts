@@ -12,7 +12,7 @@ import { addTemplateOptions, type TemplateFlags, templateSettings } from "./temp
 
 type RenderFlags = TemplateFlags & {
   readonly model?: string;
-  readonly messages: string;
+  readonly messages?: string;
   readonly generationPrompt: boolean;
   readonly json?: boolean;
 };
@@ -22,17 +22,27 @@ export function renderCommand(): Command {
     .description("Show what the chat template makes of a conversation: the text that the model gets to read.")
     .argument("[model]", MODEL_ARGUMENT)
     .option("-m, --model <file>", "the model, as an option")
-    .requiredOption("--messages <file>", "JSON list of messages; - reads it from stdin")
+    .option(
+      "--messages <file>",
+      "JSON list of messages; - reads it from stdin, as does no file at all where stdin is no terminal",
+    )
     .option("--no-generation-prompt", "do not open the model's turn at the end")
     .option("--json", "as one JSON object of text and token ids");
   return addTemplateOptions(command).action((argument: string | undefined, flags: RenderFlags) =>
-    render(modelOrBundled(argument, flags.model, command), flags),
+    render(modelOrBundled(argument, flags.model, command), flags, command),
   );
 }
 
-async function render(path: string, flags: RenderFlags): Promise<void> {
-  const json = await readText(flags.messages);
-  const messages = parseMessages(json, flags.messages === "-" ? "stdin" : flags.messages);
+const NO_MESSAGES =
+  "error: no messages: give --messages FILE, or a JSON list of them on stdin, as in " +
+  `[{"role": "user", "content": "Hello"}]`;
+
+async function render(path: string, flags: RenderFlags, command: Command): Promise<void> {
+  if (flags.messages === undefined && process.stdin.isTTY) command.error(NO_MESSAGES);
+  const from = flags.messages ?? "-";
+  const json = await readText(from);
+  if (json === "" && from === "-") command.error(NO_MESSAGES);
+  const messages = parseMessages(json, from === "-" ? "stdin" : from);
   const data = readTokenizerData(path);
   const tokenizer = createTokenizer(data);
   const { template = createChatTemplate(data.chatTemplates["default"]), ...settings } =

@@ -1,5 +1,7 @@
 import { basename } from "node:path";
 import { Command } from "commander";
+import { SluiceError } from "../errors.ts";
+import { haveCommon } from "../timing/comparison.ts";
 import { readRecording } from "../timing/read-recording.ts";
 import type { Recording } from "../timing/recording.ts";
 import { textComparison, textReport } from "../timing/text-report.ts";
@@ -31,6 +33,12 @@ export function reportCommand(): Command {
       if (out !== "-") checkTarget(out, inputs, "--out");
       const recordings: Recording[] = [];
       for (const input of inputs) recordings.push(await read(input));
+      if (recordings.length === 2 && !haveCommon(recordings[0], recordings[1]))
+        throw new SluiceError(
+          "bad-input",
+          `${inputs.join(" and ")} cannot be compared: one is of sluice ${recordings[0].command}, the other of sluice ${recordings[1].command}, and they have no work in common`,
+          { next: "Give two that both generated, or both unpacked; or each by itself." },
+        );
       await (flags.text ? writeText(recordings, out) : writePage(recordings, out));
       if (!flags.text && flags.out === undefined) note(`The report is ${out}`);
     });

@@ -89,7 +89,7 @@ async function remove(names: readonly string[], flags: RemoveFlags, command: Com
   }
   for (const entry of entries) {
     await removeSession(entry);
-    print(`deleted ${printableLine(entry.name)}\n`);
+    print(`Deleted ${printableLine(entry.name)}\n`);
   }
 }
 

@@ -1,6 +1,8 @@
+import { existsSync } from "node:fs";
 import { Command } from "commander";
 import { SluiceError } from "../errors.ts";
 import { formatBytes } from "../format-bytes.ts";
+import { isStoreName } from "../models-on-disk/find-model.ts";
 import { createTokenizer } from "../text/tokenizer.ts";
 import type { Tokenizer } from "../text/types.ts";
 import { decodeUtf8 } from "../text/utf8.ts";
@@ -10,6 +12,9 @@ import { print } from "./note.ts";
 import { printableJson } from "./printable.ts";
 import { readInput } from "./read-input.ts";
 import { showPiece } from "./show-piece.ts";
+
+const NEWLINE = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
 
 interface TokenizeFlags {
   readonly model?: string;
@@ -33,8 +38,9 @@ export function tokenizeCommand(): Command {
     .option("--bos", "add the tokens that the model wants before and after a text")
     .option("--json", "as one JSON object of ids and pieces")
     .action(async (first: string | undefined, second: string | undefined, flags: TokenizeFlags) => {
-      // With -m, the first argument is the text already.
-      const [model, text, extra] = flags.model === undefined ? [first, second] : [undefined, first, second];
+      // With -m, the first argument is the text already; and where it can be no model.
+      const isText = flags.model !== undefined || (second === undefined && !flags.file && isNoModel(first));
+      const [model, text, extra] = isText ? [undefined, first, second] : [first, second];
       const path = modelOrBundled(model, flags.model, command);
       if (extra !== undefined) command.error("error: too many arguments: the model is given with -m");
       if (text !== undefined && flags.file !== undefined) {
@@ -42,7 +48,7 @@ export function tokenizeCommand(): Command {
       }
       if (model !== undefined) checkModelComesFirst(model);
       const tokenizer = createTokenizer(readTokenizerData(path));
-      const input = text === undefined || text === "-" ? await readInput(flags.file ?? "-") : text;
+      const input = text === undefined || text === "-" ? await readBytes(flags.file ?? "-") : text;
       if (input.length > MOST_BYTES)
         throw new SluiceError("bad-input", `a text of ${formatBytes(input.length)} is too long`, {
           next: `Give at most ${formatBytes(MOST_BYTES)} at once.`,
@@ -51,6 +57,18 @@ export function tokenizeCommand(): Command {
       print(flags.json ? `${tokensJson(tokenizer, ids)}\n` : tokenLines(tokenizer, ids));
     });
   return command;
+}
+
+/** Whether a text names no model: nothing that is there, nor in a store, nor what should be a model file. */
+function isNoModel(text: string | undefined): boolean {
+  return text !== undefined && !existsSync(text) && !isStoreName(text) && !/\.gguf$/i.test(text);
+}
+
+/** All bytes of a file; of stdin without the newline that ends the last line. */
+async function readBytes(path: string): Promise<Uint8Array> {
+  const bytes = await readInput(path);
+  if (path !== "-" || bytes.at(-1) !== NEWLINE) return bytes;
+  return bytes.subarray(0, bytes.at(-2) === CARRIAGE_RETURN ? -2 : -1);
 }
 
 function tokensJson(tokenizer: Tokenizer, ids: readonly number[]): string {

@@ -1,4 +1,4 @@
-/** Shows an unpack on stderr: two bars on a terminal, otherwise a line per file. */
+/** Shows an unpack on stderr: two bars on a terminal, otherwise a line per tenth. */
 import { formatBytes } from "../format-bytes.ts";
 import { type Medium, mediumOf } from "../store/medium.ts";
 import type { UnpackEvent } from "../unpack/types.ts";
@@ -15,6 +15,7 @@ export class UnpackView {
   #file: Bar | undefined;
   #total = 0;
   #kept = 0;
+  #tenths = 0;
 
   constructor(stream: NodeJS.WriteStream = process.stderr) {
     this.#stream = stream;
@@ -38,7 +39,7 @@ export class UnpackView {
         break;
       case "kept":
         this.#kept = event.doneBytes;
-        this.#line(`${event.file}  kept`);
+        if (this.#isNews(event.doneBytes)) this.#line(`${this.#doneText(event.doneBytes)} kept`);
         break;
       case "file":
         this.#all ??= this.#bars.add("all".padEnd(NAME_COLUMNS), this.#total, this.#kept);
@@ -50,7 +51,8 @@ export class UnpackView {
         this.#file?.update(event.fileBytes);
         break;
       case "file-done":
-        if (!this.#bars.shown) this.#line(fileLine(event, this.#total));
+        if (!this.#bars.shown && this.#isNews(event.doneBytes))
+          this.#line(`${this.#doneText(event.doneBytes)}  ${event.file}`);
         break;
     }
   };
@@ -60,17 +62,22 @@ export class UnpackView {
     if (this.#all) this.#bars.stop();
   }
 
+  /** Whether another tenth is done. */
+  #isNews(doneBytes: number): boolean {
+    const tenths = Math.floor((10 * doneBytes) / this.#total);
+    const isNews = tenths > this.#tenths;
+    this.#tenths = tenths;
+    return isNews;
+  }
+
+  #doneText(doneBytes: number): string {
+    const percent = Math.floor((100 * doneBytes) / this.#total);
+    return `${`${percent}`.padStart(3)} %  ${formatBytes(doneBytes)} of ${formatBytes(this.#total)}`;
+  }
+
   #line(text: string): void {
     note(text, this.#stream);
   }
-}
-
-function fileLine(event: UnpackEvent & { type: "file-done" }, total: number): string {
-  const { file, bytes, stored, doneBytes, timing } = event;
-  const seconds = timing.ms / 1000;
-  const compressed = stored < bytes ? `, ${formatBytes(stored)} on disk` : "";
-  const percent = Math.floor((100 * doneBytes) / total);
-  return `${file}  ${formatBytes(bytes)}${compressed}  ${seconds.toFixed(2)} s  ${(bytes / 1e6 / seconds).toFixed(0)} MB/s  ${percent} %`;
 }
 
 /** What to say of a cache folder that is not on a local disk. */

@@ -5,7 +5,7 @@ import { layoutChunks } from "../store/layout.ts";
 import { DTYPES, type Dtype, type Manifest, type StoredFile, type UnpackTiming } from "../store/types.ts";
 import { formatTable } from "../timing/table.ts";
 import { weightBytesAs } from "../unpack/planned-file.ts";
-import { reencodedTypes, smallerDtypes } from "../unpack/tensor-dtype.ts";
+import { nativeName, reencodedTypes, smallerDtypes } from "../unpack/tensor-dtype.ts";
 import type { UnpackResult } from "../unpack/types.ts";
 import { resolveRoot, temporaryRoot } from "./cache-options.ts";
 import { defaultDtype } from "./choose-dtype.ts";
@@ -36,11 +36,12 @@ export function unpackCommand(): Command {
     async (argument: string | undefined, flags: Flags) => {
       const model = modelOrBundled(argument, flags.model, command);
       checkIsNoFolder(model);
-      const root = flags.temp || flags.tempCache ? temporaryRoot() : resolveRoot(flags.cacheDir);
+      const temporary = flags.temp || flags.tempCache;
+      const root = temporary ? temporaryRoot() : resolveRoot(flags.cacheDir);
       const unpacked = chooseCache(findCaches(root, fileFingerprint(model)), {});
       const dtype = flags.dtype ?? (await defaultDtype(model, root, unpacked));
       const result = await unpackShown(model, root, { ...flags, dtype }, { force: flags.force ?? false });
-      const lines = flags.json ? [printableJson(report(result), 0)] : summary(result);
+      const lines = flags.json ? [printableJson(report(result), 0)] : summary(result, temporary);
       print(`${lines.join("\n")}\n`);
     },
   );
@@ -53,7 +54,7 @@ function report({ folder, manifest, reused, resumed, ms }: UnpackResult): object
     folder,
     reused,
     resumed,
-    ms,
+    ms: Math.round(ms * 1000) / 1000,
     source,
     model: { name: model.name, architecture: model.architecture, layers: model.layers.length },
     dtype,
@@ -65,8 +66,15 @@ function report({ folder, manifest, reused, resumed, ms }: UnpackResult): object
   };
 }
 
-/** What is said when an unpack is done: times by file, where it is, and what other dtypes would take. */
-export function summary({ folder, manifest, reused, resumed, ms }: UnpackResult): string[] {
+/**
+ * What is said when an unpack is done: times by file, where it is, and what other dtypes would take.
+ *
+ * @param temporary whether it is removed when the process ends
+ */
+export function summary(
+  { folder, manifest, reused, resumed, ms }: UnpackResult,
+  temporary = false,
+): string[] {
   const what = `${printableLine(manifest.model.name)}, ${manifest.model.layers.length} layers, ${label(manifest)}`;
   const size = formatBytes(cacheBytes(manifest));
   if (reused) return [`Already unpacked: ${what}, ${size}`, `in ${folder}`];
@@ -75,7 +83,7 @@ export function summary({ folder, manifest, reused, resumed, ms }: UnpackResult)
     ...timingTable(manifest),
     "",
     `Unpacked ${what}, ${size} in ${(ms / 1000).toFixed(1)} s${kept}`,
-    `to ${folder}`,
+    `to ${folder}${temporary ? ", which is removed at the end" : ""}`,
     ...reencoded(manifest),
     ...otherDtypes(manifest),
   ];
@@ -88,7 +96,8 @@ function label({ dtype, compression }: Manifest): string {
 function otherDtypes(manifest: Manifest): string[] {
   const bytesAs = (dtype: Dtype) => weightBytesAs(manifest, dtype);
   const own = formatBytes(bytesAs(manifest.dtype));
-  return [...smallerDtypes(manifest.dtype, bytesAs)]
+  const native = nativeName(weightFiles(manifest).flatMap(({ tensors }) => tensors));
+  return [...smallerDtypes(manifest.dtype, bytesAs, native)]
     .filter(([, bytes]) => formatBytes(bytes) !== own)
     .map(
       ([dtype, bytes]) =>
@@ -119,7 +128,7 @@ export function timingTable(manifest: Manifest): string[] {
   };
   const bytes = files.map(plainBytes);
   return formatTable([
-    ["ms", "MB", "read", "dequantize", "encode", "write", "total", "MB/s"],
+    ["file", "MB", "read ms", "dequantize ms", "encode ms", "write ms", "total ms", "MB/s"],
     ...files.map((file, index) => row(file.name.replace(/\.bin$/, ""), bytes[index], times[index])),
     row(
       "total",

@@ -8,11 +8,13 @@ import type { Cache } from "../store/cache.ts";
 import { availableMemory } from "../stream/available-memory.ts";
 import { diskSpeed, WORTH_MEASURING_BYTES } from "../stream/disk-speed.ts";
 import { handoverSentence } from "../timing/handover.ts";
+import { longestOfAnswer } from "../timing/longest-work.ts";
 import type { GenerationTiming } from "../timing/report.ts";
-import { perSecond, type Summable, sumTimings } from "../timing/statistics.ts";
+import { perSecond, type Summable, sumStages, sumTimings } from "../timing/statistics.ts";
 import type { Reachable } from "../timing/table.ts";
 import { type Circumstances, judge } from "../timing/verdict.ts";
 import { tell } from "./tell.ts";
+import { currentRecorder } from "./timings-file.ts";
 import { timingLines } from "./timings-view.ts";
 
 /** Where the weights of a running model are, and how they are read. */
@@ -26,9 +28,11 @@ export async function verdictLines(model: Model, timing: GenerationTiming): Prom
   const { reachable, circumstances } = await circumstancesOf(model, model.memory(), timing.decode);
   const verdict = judge(timing.decode, circumstances);
   const handover = handoverSentence(timing.prefill);
+  const longest = longestOfAnswer(sumStages(timing.prefill).ms, sumStages(timing.decode).ms);
   return [
     ...timingLines(timing, reachable),
     ...(verdict || handover ? [""] : []),
+    ...(longest ? [longest] : []),
     ...(verdict ? [verdict.text] : []),
     ...(handover ? [handover] : []),
   ];
@@ -40,6 +44,8 @@ export async function circumstancesOf(
   memory: Memory,
   decode: readonly Summable[],
 ): Promise<{ readonly reachable?: Reachable; readonly circumstances: Circumstances }> {
+  // Measuring is no part of the run.
+  currentRecorder()?.stop();
   const reachable = await reachableBy(cache, memory, decode);
   const { disk, arithmetic } = reachable ?? {};
   return { ...(reachable && { reachable }), circumstances: { ...memoryOf(memory), disk, arithmetic } };

@@ -205,7 +205,8 @@ export class Engine {
       const asked = rows.filter((row) => row.logits).length;
       const filled = performance.now();
       signal?.addEventListener("abort", abort);
-      if (!this.#workers.running) await this.#workers.start(() => this.#reset());
+      const cold = !this.#workers.running;
+      if (cold) await this.#workers.start(() => this.#reset());
       throwIfAborted(signal);
       this.progress.begin(asked);
       const { model } = this.#cache.manifest;
@@ -217,6 +218,8 @@ export class Engine {
       const lanes = observer ? this.#lanes.take(this.#sweeps) : this.#lanes.drop(this.#sweeps);
       const { stages, began, ended } = this.#times.take(this.#sweeps++);
       const end = performance.now();
+      // Clocks of threads agree to some microseconds only.
+      const startingMs = Math.max(0, began - filled);
       const timing = {
         startMs: start,
         rows: rows.length,
@@ -224,8 +227,8 @@ export class Engine {
         embedding,
         layers: stages.slice(0, -1),
         output: stages[stages.length - 1],
-        // Clocks of threads agree to some microseconds only.
         handoverMs: Math.max(0, began - filled + end - ended),
+        ...(cold && { threadStartMs: startingMs }),
       };
       if (lanes) observer?.sweep(kind!, timing, lanes);
       return {

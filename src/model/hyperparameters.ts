@@ -36,7 +36,7 @@ export function readHyperparameters(gguf: Gguf): Hyperparameters {
   const { departures, ...layers }: Description = architecture.describe?.(reader, outline) ?? {};
   return {
     architecture: architecture.name,
-    name: reader.string("general.name") ?? sourceName(gguf.path),
+    name: givenName(reader.string("general.name")) ?? sourceName(gguf.path),
     contextLength: reader.requiredInteger("context_length", { min: 1, max: COUNT.max }),
     width,
     headSize,
@@ -50,6 +50,11 @@ export function readHyperparameters(gguf: Gguf): Hyperparameters {
     tiedOutput: !gguf.tensors.has("output.weight"),
     ...departures,
   };
+}
+
+/** What a converter writes where it knows no name is none. */
+function givenName(name: string | undefined): string | undefined {
+  return name === undefined || /^\s*(n\/?a|none|null|unknown)?\s*$/i.test(name) ? undefined : name;
 }
 
 function readShapes(reader: MetadataReader): Omit<LayerShape, "rope" | "window">[] {

@@ -5,7 +5,7 @@ import type { Hyperparameters, ModelPlan } from "../model/types.ts";
 import { DTYPES, type Dtype } from "../store/types.ts";
 import { ringBytes } from "../stream/ring.ts";
 import { type PlannedFile, planFiles } from "../unpack/planned-file.ts";
-import { keepsWeights } from "../unpack/tensor-dtype.ts";
+import { keepsWeights, nativeName } from "../unpack/tensor-dtype.ts";
 import type { Subject } from "./subject.ts";
 
 /** Context that is planned for where none is asked for, and the model's own is no shorter. */
@@ -65,14 +65,9 @@ export function usualContext({ contextLength }: Hyperparameters): number {
 }
 
 /** All dtypes, but for `native` where it comes to the same as one that says what it is. */
-export function usefulDtypes(plan: ModelPlan): Dtype[] {
-  const made = (dtype: Dtype) =>
-    planFiles(plan, dtype)
-      .flatMap(({ tensors }) => tensors.map((tensor) => tensor.dtype))
-      .join();
-  const others = DTYPES.filter((dtype) => dtype !== "native");
-  const native = made("native");
-  return others.some((other) => made(other) === native) ? others : [...DTYPES];
+export function usefulDtypes({ embedding, layers, output }: ModelPlan): readonly Dtype[] {
+  const named = nativeName([embedding, ...layers.flat(), ...output]) !== "native";
+  return DTYPES.filter((dtype) => !(named && dtype === "native"));
 }
 
 /** Weights of a model, a tied output counted once. */

@@ -1,5 +1,6 @@
 /** What limited a run, in a sentence, and what would make it faster, by how much: from what was recorded. */
 import { formatBytes } from "../format-bytes.ts";
+import { unpackBreakdown } from "./breakdown.ts";
 import type { CondensedRecording } from "./condense.ts";
 import { readingPlace, type Speed, speedOf } from "./facts.ts";
 import { formatMs, formatShare } from "./units.ts";
@@ -9,12 +10,26 @@ export interface Advice {
   readonly what: string;
   /** What it would bring. */
   readonly effect: string;
+  /** Nothing worth the trouble. */
+  readonly vain?: true;
 }
 
+/** The first Node.js whose engine has dot products of bytes. */
+const FAST_NODE = 24;
 /** Gains below this are not worth a word. */
 const LEAST_FACTOR = 1.05;
 /** Bytes of a weight, docs/cache-format.md; `native` may be any. */
 const WEIGHT_BYTES: Readonly<Record<string, number>> = { f32: 4, f16: 2, q8: 34 / 32 };
+
+/** The stages of an unpack in a sentence. */
+const UNPACKING: Readonly<Record<string, string>> = {
+  prepare: "preparing",
+  read: "reading",
+  dequantize: "dequantizing",
+  encode: "encoding",
+  write: "writing",
+  finish: "finishing",
+};
 
 /** The verdict as a sentence for people. */
 export function verdictSentence(recording: CondensedRecording): string {
@@ -32,13 +47,13 @@ export function verdictSentence(recording: CondensedRecording): string {
       : `, ${formatShare(decode.bytesPerSecond / machine.disk)} of the ${formatBytes(machine.disk)}/s measured for it`;
   switch (verdict.bound) {
     case "disk":
-      return `The disk sets the speed. A token takes ${token}, and ${waiting} of that is waiting for bytes. The disk gives ${rate}${limit}.`;
+      return `The disk sets the speed of generation. A token takes ${token}, and ${waiting} of that is waiting for bytes. The disk gives ${rate}${limit}.`;
     case "page cache":
-      return `Reading sets the speed, through the system’s page cache. A token takes ${token}, and ${waiting} of that is waiting for bytes. They come at ${rate}, ${machine.disk === undefined ? "out of memory or from disk: only the system knows" : "faster than the disk can read: many of them were in memory already, in the page cache"}.`;
+      return `Reading sets the speed of generation, through the system’s page cache. A token takes ${token}, and ${waiting} of that is waiting for bytes. They come at ${rate}, ${machine.disk === undefined ? "out of memory or from disk: only the system knows" : "faster than the disk can read: many of them were in memory already, in the page cache"}.`;
     case "compute":
-      return `The arithmetic sets the speed. A token takes ${token}, and only ${waiting} of that is waiting for bytes: reading, at ${rate}${place && ` ${place}`}, keeps up.`;
+      return `The arithmetic sets the speed of generation. A token takes ${token}, and only ${waiting} of that is waiting for bytes: reading, at ${formatBytes(decode.readPerSecond)}/s${place && ` ${place}`}, keeps up with the ${rate} that the arithmetic consumes.`;
     case "memory":
-      return `The arithmetic sets the speed, for all weights are in memory. A token takes ${token}, and ${formatMs(decode.computeMs / decode.sweeps)} of that is arithmetic; nothing is read but the token’s embedding.`;
+      return `The arithmetic sets the speed of generation, for all weights are in memory. A token takes ${token}, and ${formatMs(decode.computeMs / decode.sweeps)} of that is arithmetic; nothing is read but the token’s embedding.`;
   }
 }
 
@@ -48,14 +63,10 @@ function withoutDecode(recording: CondensedRecording): string {
     return `Only a prompt was computed: ${prefill.tokens} tokens in ${formatMs(prefill.ms)}, ${formatShare(prefill.waitMs / prefill.ms)} of it waiting for bytes. What limits generation shows when tokens are generated.`;
   const files = recording.unpack?.files ?? [];
   if (files.length === 0) return "No sweep and no unpacking was recorded: there is nothing to judge.";
-  const stages = [
-    { name: "reading", ms: sum(files.map((file) => file.readMs)) },
-    { name: "dequantizing", ms: sum(files.map((file) => file.dequantizeMs)) },
-    { name: "encoding", ms: sum(files.map((file) => file.encodeMs)) },
-    { name: "writing", ms: sum(files.map((file) => file.writeMs)) },
-  ].sort((one, other) => other.ms - one.ms);
+  const { parts, ms } = unpackBreakdown(recording)!;
+  const [[most, mostMs], [next, nextMs]] = [...parts].sort(([, one], [, other]) => other - one);
   const bytes = sum(files.map((file) => file.stored));
-  return `Only unpacking was recorded: ${files.length} files, ${formatBytes(bytes)}. Most of its work was ${stages[0].name} (${formatMs(stages[0].ms)}), then ${stages[1].name} (${formatMs(stages[1].ms)}).`;
+  return `Only unpacking was recorded: ${files.length} files, ${formatBytes(bytes)}, in ${formatMs(ms)}. Most of its work was ${UNPACKING[most]} (${formatMs(mostMs)}), then ${UNPACKING[next]} (${formatMs(nextMs)}).`;
 }
 
 /** What would help, the nearest at hand first. Empty where nothing was generated. */
@@ -76,6 +87,7 @@ function memoryAdvice({ verdict }: CondensedRecording): Advice {
   const gain = verdict?.gain;
   return {
     what: "More memory for weights (--ram)",
+    ...(gain === undefined && { vain: true }),
     effect:
       gain === undefined
         ? "what is free on this machine would bring less than 5 %."
@@ -130,7 +142,7 @@ function diskAdvice(decode: Speed): Advice {
   const twice = Math.min(2, most);
   const what = "A faster disk";
   if (most < LEAST_FACTOR)
-    return { what, effect: "would bring less than 5 %: the arithmetic takes as long." };
+    return { what, effect: "would bring less than 5 %: the arithmetic takes as long.", vain: true };
   return {
     what,
     effect: `one of twice the speed would make it ${times(twice)}; at ${times(most)} there is no more waiting to save.`,
@@ -151,9 +163,22 @@ function computeAdvice({ model, machine, verdict }: CondensedRecording, decode: 
       : [];
   const disk =
     verdict?.bound === "compute"
-      ? [{ what: "A faster disk or more --ram", effect: "would change nothing." }]
+      ? [{ what: "A faster disk or more --ram", effect: "would change nothing.", vain: true as const }]
       : [];
-  return [...more, ...disk];
+  return [...more, ...nodeAdvice(model, machine), ...disk];
+}
+
+/** Older engines have no exact dot product of bytes. */
+function nodeAdvice(model: CondensedRecording["model"], { node }: CondensedRecording["machine"]): Advice[] {
+  const major = Number(/^v(\d+)/.exec(node)?.[1]);
+  if (model === undefined || !(major < FAST_NODE) || !["q8", "native"].includes(model.dtype)) return [];
+  return [
+    {
+      what: `Node.js ${FAST_NODE} (this was ${node})`,
+      effect:
+        "on processors with dot products of bytes (VNNI) it computes prompts with quantized weights faster: 1.5 times as fast where that was measured.",
+    },
+  ];
 }
 
 function times(factor: number): string {

@@ -1,5 +1,5 @@
 /** Where the time of a recording went, as named sums: what tables and comparisons are made of. */
-import type { RecordedSweep, Recording } from "./recording.ts";
+import type { RecordedSweep, RecordedUnpack, Recording } from "./recording.ts";
 import { sumStages, sumTimings } from "./statistics.ts";
 
 /** Sums in the order in which they are shown, and what they are to add up to. */
@@ -8,18 +8,24 @@ export interface Breakdown {
   readonly parts: readonly (readonly [name: string, ms: number])[];
   /** Wall time that the parts are of. */
   readonly ms: number;
+  /** What came once, and is in none of them. */
+  readonly once?: readonly [name: string, ms: number];
 }
 
 /** The whole run by spans; `other` is what no span covers. */
-export function spanBreakdown({ spans, ms }: Recording): Breakdown {
+export function spanBreakdown({ command, spans, ms }: Recording): Breakdown {
   const sums = new Map<string, number>();
   for (const span of spans) sums.set(span.name, (sums.get(span.name) ?? 0) + span.ms);
   const covered = [...sums.values()].reduce((sum, part) => sum + part, 0);
-  return { title: "all", parts: [...sums, ["other", Math.max(0, ms - covered)]], ms };
+  const title = command === "bench" ? "all, warming up included" : "all";
+  return { title, parts: [...sums, ["other", Math.max(0, ms - covered)]], ms };
 }
 
 /** The unpack by stages; undefined where there was none. */
-export function unpackBreakdown({ unpack, spans }: Recording): Breakdown | undefined {
+export function unpackBreakdown({
+  unpack,
+  spans,
+}: Pick<Recording, "spans"> & { readonly unpack?: RecordedUnpack | undefined }): Breakdown | undefined {
   if (unpack === undefined) return undefined;
   const { files, prepareMs = 0, finishMs = 0 } = unpack;
   const sum = (pick: (file: (typeof files)[number]) => number) =>
@@ -44,7 +50,8 @@ export function sweepBreakdown({ sweeps }: Recording, kind: RecordedSweep["kind"
   if (rows === 0) return undefined;
   const layer = sumTimings(layers);
   const sampleMs = chosen.reduce((sum, sweep) => sum + sweep.sampleMs, 0);
-  const handoverMs = chosen.reduce((sum, sweep) => sum + (sweep.handoverMs ?? 0), 0);
+  const startMs = chosen.reduce((sum, sweep) => sum + (sweep.threadStartMs ?? 0), 0);
+  const handoverMs = chosen.reduce((sum, sweep) => sum + (sweep.handoverMs ?? 0), 0) - startMs;
   const parts = [
     ["embedding", embedding.waitMs + embedding.computeMs],
     ["wait for layers", layer.waitMs],
@@ -59,7 +66,8 @@ export function sweepBreakdown({ sweeps }: Recording, kind: RecordedSweep["kind"
   return {
     title: `${kind} of ${count}, per token`,
     parts: parts.map(([name, sum]) => [name, sum / rows]),
-    ms: (ms + sampleMs) / rows,
+    ms: (ms - startMs + sampleMs) / rows,
+    ...(startMs > 0 && { once: ["once: starting the threads", startMs] as const }),
   };
 }
 

@@ -114,6 +114,9 @@ export function sumSweeps(sweeps: readonly SweepGroup[]): SweepGroup {
     layers: first.layers.map((_, layer) => sumStage((sweep) => sweep.layers[layer])),
     output: sumStage((sweep) => sweep.output),
     ...(first.handoverMs !== undefined && { handoverMs: sum((sweep) => sweep.handoverMs ?? 0) }),
+    ...(sweeps.some(({ threadStartMs }) => threadStartMs !== undefined) && {
+      threadStartMs: sum((sweep) => sweep.threadStartMs ?? 0),
+    }),
     sampleMs: sum((sweep) => sweep.sampleMs),
     count: countOf(sweeps),
     endMs: Math.max(...sweeps.map(endOf)),

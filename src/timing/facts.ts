@@ -3,6 +3,7 @@
 import { type CondensedRecording, countOf, stagesOf, sumSweeps, sweepsOf } from "./condense.ts";
 import type { RecordedSweep } from "./recording.ts";
 import { perSecond } from "./statistics.ts";
+import { STARVED } from "./verdict.ts";
 
 /** All sweeps of a kind. */
 export interface Speed {
@@ -13,9 +14,16 @@ export interface Speed {
   /** Bytes read from disk, of all sweeps, and per second of them. */
   readonly bytes: number;
   readonly bytesPerSecond: number;
+  /** Bytes per second of the time in which something was read: what reading gives. */
+  readonly readPerSecond: number;
   /** Of all sweeps: waiting for bytes, and arithmetic. */
   readonly waitMs: number;
   readonly computeMs: number;
+}
+
+/** Whether bytes came before the arithmetic had to wait for them. */
+export function readingKeepsUp({ waitMs, ms }: Speed): boolean {
+  return waitMs <= STARVED * ms;
 }
 
 /** How weights were read. What comes through the page cache may have been there, or come from disk: only the system knows. */
@@ -29,7 +37,7 @@ export function speedOf({ sweeps }: CondensedRecording, kind: RecordedSweep["kin
   const chosen = sweepsOf(sweeps, kind);
   if (chosen.length === 0) return undefined;
   const sum = sumSweeps(chosen);
-  const total = (part: "bytes" | "waitMs" | "computeMs") =>
+  const total = (part: "bytes" | "readMs" | "waitMs" | "computeMs") =>
     stagesOf(sum).reduce((all, stage) => all + stage[part], 0);
   const bytes = total("bytes");
   return {
@@ -39,6 +47,7 @@ export function speedOf({ sweeps }: CondensedRecording, kind: RecordedSweep["kin
     tokensPerSecond: perSecond(sum.rows, sum.ms),
     bytes,
     bytesPerSecond: perSecond(bytes, sum.ms),
+    readPerSecond: perSecond(bytes, total("readMs")),
     waitMs: total("waitMs"),
     computeMs: total("computeMs"),
   };

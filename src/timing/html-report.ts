@@ -2,11 +2,12 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { formatBytes } from "../format-bytes.ts";
-import { advise, verdictSentence } from "./advice.ts";
+import { type Advice, advise, verdictSentence } from "./advice.ts";
 import { comparison } from "./comparison.ts";
-import { type CondensedRecording, condense, sweepsOf } from "./condense.ts";
+import { type CondensedRecording, condense } from "./condense.ts";
 import { handoverSentence } from "./handover.ts";
 import { Html, html, scriptJson } from "./html.ts";
+import { longestWork } from "./longest-work.ts";
 import type { Recording } from "./recording.ts";
 import { keyFigures, reportLabels, summaryRows } from "./report-summary.ts";
 import { tieUnits } from "./units.ts";
@@ -48,12 +49,13 @@ export function htmlReport(recordings: readonly Recording[]): string {
 </header>
 <main>
 ${condensed.length > 1 && html`<p class="verdict-line">${tieUnits(comparison(condensed, labels))}</p>`}
-<div class="pair">${condensed.map((recording, index) => verdictCard(recording, labels[index]))}</div>
+<div class="pair">${condensed.map((recording, index) => verdictCard(recording, labels[index], recordings[index]))}</div>
 ${summaryTable(condensed, labels)}
 <noscript><p class="note">The charts and their tables are drawn by the script in this file, which is not allowed to run here.</p></noscript>
 <div id="charts"></div>
 </main>
-<footer><p>Made by sluice ${condensed[0]?.sluice}. Charts by uPlot, © Leon Sorokin, MIT licence (its text is in this file). Everything shown comes from the recording, which this file carries as JSON; nothing is loaded from elsewhere.</p></footer>
+<footer><p>A <i>sweep</i> is one pass through all layers, for a token or a batch of a prompt; the <i>ring</i> is the little memory that weights pass through; <i>hand-over</i> is starting or waking the threads, and getting their result back; the <i>page cache</i> is the memory in which the system keeps parts of files.</p>
+<p>Made by sluice ${condensed[0]?.sluice}. Charts by uPlot, © Leon Sorokin, MIT licence (its text is in this file). Everything shown comes from the recording, which this file carries as JSON; nothing is loaded from elsewhere.</p></footer>
 <script type="application/json" id="recordings">${scriptJson({ labels, recordings: condensed })}</script>
 <script>${new Html(script)}</script>
 </body>
@@ -71,25 +73,39 @@ function whenAndWhere({ command, began, machine, model, unpack }: CondensedRecor
   return html`<span>${label && html`<b>${label}</b> `}${weights}<code>sluice ${command}</code> on ${machine.cpu}, <time datetime="${began}">${moment}</time></span> `;
 }
 
-function verdictCard(recording: CondensedRecording, label: string): Html {
+/** @param sweeps of the recording, each by itself */
+function verdictCard(recording: CondensedRecording, label: string, { sweeps }: Recording): Html {
   const advice = advise(recording);
-  const handover = handoverSentence(sweepsOf(recording.sweeps, "prefill"));
+  const handover = handoverSentence(sweeps);
+  const longest = longestWork(recording);
   return html`<section class="card verdict" data-bound="${recording.verdict?.bound ?? "none"}">
 <div>
 <h2>${label ? html`${label}: verdict` : "Verdict"}</h2>
+${longest && html`<p>${tieUnits(longest)}</p>`}
 <p class="lead">${tieUnits(verdictSentence(recording))}</p>
 ${handover && html`<p>${tieUnits(handover)}</p>`}
-${
-  advice.length > 0 &&
-  html`<h3>What would help</h3>
-<ul class="advice">${advice.map(({ what, effect }) => html`<li><b>${what}</b>: ${tieUnits(effect)}</li>`)}</ul>`
-}
+${adviceList(
+  "What would help",
+  advice.filter(({ vain }) => !vain),
+)}
+${adviceList(
+  "What would not help",
+  advice.filter(({ vain }) => vain),
+)}
 </div>
 <dl class="figures">${keyFigures(recording).map(
     ({ name, value, unit, raw, note }) =>
       html`<div><dt>${name}</dt><dd><data value="${raw}">${value}</data> <span class="unit">${unit}</span>${note && html`<small>${tieUnits(note)}</small>`}</dd></div>`,
   )}</dl>
 </section>`;
+}
+
+function adviceList(title: string, advice: readonly Advice[]): Html | false {
+  return (
+    advice.length > 0 &&
+    html`<h3>${title}</h3>
+<ul class="advice">${advice.map(({ what, effect }) => html`<li><b>${what}</b>: ${tieUnits(effect)}</li>`)}</ul>`
+  );
 }
 
 function summaryTable(recordings: readonly CondensedRecording[], labels: readonly string[]): Html {

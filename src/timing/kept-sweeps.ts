@@ -14,6 +14,7 @@ interface Kept {
   readonly ms: number;
   readonly rows: number;
   readonly handoverMs: number;
+  readonly threadStartMs: number | undefined;
   /** Of each stage (embedding, layers, output): bytes, read, wait, attention, feed-forward; or compute in their place. */
   readonly stages: Float64Array;
   sampleMs: number;
@@ -74,7 +75,7 @@ export class KeptSweeps {
 }
 
 function pack(kind: SweepKind, timing: SweepTiming): Kept {
-  const { startMs, ms, rows, handoverMs, embedding, layers, output } = timing;
+  const { startMs, ms, rows, handoverMs, threadStartMs, embedding, layers, output } = timing;
   const stages = new Float64Array((layers.length + 2) * FIELDS);
   const put = (index: number, stage: StageTiming) => {
     const { bytes, readMs, waitMs, computeMs, attentionMs = computeMs, feedForwardMs = 0 } = stage;
@@ -88,7 +89,7 @@ function pack(kind: SweepKind, timing: SweepTiming): Kept {
   put(0, embedding);
   for (let layer = 0; layer < layers.length; layer++) put(1 + layer, layers[layer]);
   put(layers.length + 1, output);
-  return { kind, startMs, ms, rows, handoverMs, stages, sampleMs: 0 };
+  return { kind, startMs, ms, rows, handoverMs, threadStartMs, stages, sampleMs: 0 };
 }
 
 function unpack({ stages, startMs, ...kept }: Kept, start: number): RecordedSweep {
@@ -106,6 +107,7 @@ function unpack({ stages, startMs, ...kept }: Kept, start: number): RecordedSwee
     ...{ kind: kept.kind, startMs: startMs - start, ms: kept.ms, rows: kept.rows },
     ...{ embedding: all[0], layers: all.slice(1, last), output: all[last] },
     ...{ handoverMs: kept.handoverMs, sampleMs: kept.sampleMs },
+    ...(kept.threadStartMs !== undefined && { threadStartMs: kept.threadStartMs }),
   };
 }
 

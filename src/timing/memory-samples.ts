@@ -15,13 +15,22 @@ export class MemorySamples {
     this.#schedule();
   }
 
+  /** @param start what times are counted from */
   samples(start: number): MemorySample[] {
-    this.#sample();
+    if (this.#timer !== undefined) this.#sample();
     return this.#samples.map(({ atMs, rssBytes }) => ({ atMs: Math.max(0, atMs - start), rssBytes }));
   }
 
   stop(): void {
+    if (this.#timer === undefined) return;
+    this.#sample();
     clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** Go on after a stop. */
+  resume(): void {
+    if (this.#timer === undefined) this.#schedule();
   }
 
   #schedule(): void {

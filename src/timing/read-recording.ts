@@ -108,6 +108,7 @@ const sweep = object<RecordedSweep>({
   layers: array(stage, MOST_LAYERS),
   output: stage,
   handoverMs: optional(amount),
+  threadStartMs: optional(amount),
   sampleMs: amount,
 });
 

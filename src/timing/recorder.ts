@@ -28,6 +28,7 @@ export class Recorder implements Observer {
   readonly #start = performance.now();
   readonly #began = new Date();
   #end: number | undefined;
+  #peakRssBytes = 0;
   #spans: Span[] = [];
   readonly #sweeps = new KeptSweeps();
   readonly #memory = new MemorySamples();
@@ -40,6 +41,7 @@ export class Recorder implements Observer {
 
   span(name: SpanName, start: number, end: number, tokens?: number): void {
     this.#end = undefined;
+    this.#memory.resume();
     if (name === "sample") this.#sweeps.sampled(end - start);
     this.#spans.push({ name, startMs: start, ms: end - start, ...(tokens !== undefined && { tokens }) });
     if (this.#spans.length > MOST_SPANS) this.#spans = joined(this.#spans);
@@ -83,17 +85,23 @@ export class Recorder implements Observer {
       ...(skipped && { skipped }),
       timelines,
       memory: this.#memory.samples(this.#start),
-      // maxRSS is in kilobytes on every platform.
-      peakRssBytes: process.resourceUsage().maxRSS * 1024,
+      peakRssBytes: this.#end === undefined ? peakRssBytes() : this.#peakRssBytes,
       ...(verdict && { verdict }),
     });
   }
 
-  /** Here the run ends, unless more comes. No more memory samples. */
+  /** Here the run ends, unless more comes: what follows counts neither in its time nor in its memory. */
   stop(): void {
+    if (this.#end !== undefined) return;
     this.#end = performance.now();
+    this.#peakRssBytes = peakRssBytes();
     this.#memory.stop();
   }
+}
+
+function peakRssBytes(): number {
+  // maxRSS is in kilobytes on every platform.
+  return process.resourceUsage().maxRSS * 1024;
 }
 
 /** Runs of decoding and sampling become one span of decoding each, but for the latest. */

@@ -119,6 +119,8 @@ export interface RecordedSweep {
   readonly output: RecordedStage;
   /** Starting or waking the threads, and getting the logits back from them. */
   readonly handoverMs?: number;
+  /** The part of it in which the threads were started and loaded their code: in the first sweep of a process only. */
+  readonly threadStartMs?: number;
   /** Choosing the token from the logits, after the sweep. */
   readonly sampleMs: number;
 }

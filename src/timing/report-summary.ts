@@ -1,7 +1,8 @@
 /** What a report says of a recording before its charts: key figures, and model, machine and speed as a table. */
 import { formatBytes } from "../format-bytes.ts";
+import { unpackBreakdown } from "./breakdown.ts";
 import type { CondensedRecording } from "./condense.ts";
-import { readingPlace, speedOf } from "./facts.ts";
+import { readingKeepsUp, readingPlace, type Speed, speedOf } from "./facts.ts";
 import { formatMs, formatShare, threeDigits } from "./units.ts";
 
 export interface KeyFigure {
@@ -61,16 +62,9 @@ export function keyFigures(recording: CondensedRecording): KeyFigure[] {
     });
   const streaming = decode ?? prefill;
   if (streaming !== undefined) {
-    const [value, unit] = formatBytes(streaming.bytesPerSecond).split(" ");
-    figures.push({
-      name: readingName(recording),
-      value,
-      unit: `${unit}/s`,
-      raw: streaming.bytesPerSecond,
-      note: diskNote(streaming.bytesPerSecond, machine.disk),
-    });
+    if (recording.verdict?.bound !== "memory") figures.push(readingFigure(recording, streaming));
   } else if (unpack !== undefined && unpack.files.length > 0) {
-    const ms = unpack.files.reduce((sum, file) => sum + file.ms, 0);
+    const { ms } = unpackBreakdown(recording)!;
     figures.push({
       name: "Unpacking",
       value: threeDigits(ms / 1000),
@@ -90,6 +84,22 @@ export function keyFigures(recording: CondensedRecording): KeyFigure[] {
       note: `of the machine’s ${formatBytes(machine.memoryBytes)}`,
     },
   ];
+}
+
+/** How fast reading was: while something was read where it keeps up, else in all, for then it never rests. */
+function readingFigure(recording: CondensedRecording, speed: Speed): KeyFigure {
+  const keepsUp = readingKeepsUp(speed);
+  const raw = keepsUp ? speed.readPerSecond : speed.bytesPerSecond;
+  const [value, unit] = formatBytes(raw).split(" ");
+  return {
+    name: readingName(recording),
+    value,
+    unit: `${unit}/s`,
+    raw,
+    note: keepsUp
+      ? `while something is read; the arithmetic consumes ${formatBytes(speed.bytesPerSecond)}/s of it`
+      : diskNote(raw, recording.machine.disk),
+  };
 }
 
 function readingName(recording: CondensedRecording): string {
@@ -137,7 +147,8 @@ export function summaryRows(recording: CondensedRecording): SummaryRow[] {
       : []),
     ...number("Prompt", prefill?.tokensPerSecond, " tokens/s"),
     ...number("Generation", decode?.tokensPerSecond, " tokens/s"),
-    ...bytes(`${readingName(recording)}, generating`, decode?.bytesPerSecond, "/s"),
+    ...bytes(`${readingName(recording)}, while reading`, decode?.readPerSecond, "/s"),
+    ...bytes("Bytes read, averaged over generation", decode?.bytesPerSecond, "/s"),
     ...bytes("Disk, as measured", machine.disk, "/s"),
     ...bytes("Weights through the arithmetic, as measured", machine.arithmetic, "/s"),
     ...bytes("Peak memory", peakRssBytes),

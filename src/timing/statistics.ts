@@ -14,7 +14,7 @@ export interface StageSums {
 
 /** What of a sweep is added up. */
 export type Summable = Pick<SweepTiming, "rows" | "ms" | "embedding" | "layers" | "output"> &
-  Partial<Pick<SweepTiming, "handoverMs">>;
+  Partial<Pick<SweepTiming, "handoverMs" | "threadStartMs">>;
 
 /** Add up the stages of sweeps over one model. No sweeps give no layers and zeros. */
 export function sumStages(sweeps: readonly Summable[]): StageSums {

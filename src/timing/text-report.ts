@@ -8,6 +8,7 @@ import {
   unpackBreakdown,
 } from "./breakdown.ts";
 import { handoverSentence } from "./handover.ts";
+import { longestWork } from "./longest-work.ts";
 import type { RecordedStage, Recording } from "./recording.ts";
 import { perSecond, sumStages, sumTimings } from "./statistics.ts";
 import { formatTable } from "./table.ts";
@@ -66,12 +67,13 @@ function heading({ command, model, unpack, sluice, began, ms, machine }: Recordi
   return [[command, what, where, `${began}, ${(ms / 1000).toFixed(2)} s`].filter(Boolean).join(" · ")];
 }
 
-function shareTable({ title, parts, ms }: Breakdown): string[] {
+function shareTable({ title, parts, ms, once }: Breakdown): string[] {
   const share = (part: number) => `${(ms > 0 ? (100 * part) / ms : 0).toFixed(1)} %`;
   return formatTable([
     [title, "ms", "share"],
     ...parts.map(([name, part]) => [name, part.toFixed(2), share(part)]),
     ["total", ms.toFixed(2)],
+    ...(once ? [[once[0], once[1].toFixed(2)]] : []),
   ]);
 }
 
@@ -86,11 +88,13 @@ function ratioTable(a: Breakdown | undefined, b: Breakdown | undefined): string[
     msB?.toFixed(2) ?? "-",
     msA !== undefined && msB !== undefined && msA > 0 ? (msB / msA).toFixed(2) : "-",
   ];
+  const once = (a?.once ?? b?.once)?.[0];
   const titles = new Set([a?.title, b?.title].filter((title) => title !== undefined));
   return formatTable([
     [[...titles].join(" | "), "A ms", "B ms", "B/A"],
     ...names.map((name) => row(name, ofA.get(name), ofB.get(name))),
     row("total", a?.ms, b?.ms),
+    ...(once === undefined ? [] : [row(once, a?.once?.[1], b?.once?.[1])]),
   ]);
 }
 
@@ -144,11 +148,14 @@ function slowest(recording: Recording): string[] {
   return [`slowest layers (median ${middle.toFixed(2)} ms a token): ${named.join(", ")}`];
 }
 
-function ending({ peakRssBytes, skipped, verdict, sweeps }: Recording): string[] {
-  const handover = handoverSentence(sweeps.filter(({ kind }) => kind === "prefill"));
+function ending(recording: Recording): string[] {
+  const { peakRssBytes, skipped, verdict, sweeps } = recording;
+  const longest = longestWork(recording);
+  const handover = handoverSentence(sweeps);
   return [
     `memory: ${formatBytes(peakRssBytes)} at most`,
     ...(skipped ? [`${skipped.sweeps} sweeps half-way through are not in the tables`] : []),
+    ...(longest ? [`work: ${longest}`] : []),
     ...(verdict ? [`verdict: ${verdict.text}`] : []),
     ...(handover ? [`hand-over: ${handover}`] : []),
   ];

@@ -27,6 +27,8 @@ export interface SweepTiming {
   readonly output: StageTiming;
   /** Milliseconds for starting or waking the threads, and for getting the logits back from them. */
   readonly handoverMs: number;
+  /** The part of it in which the threads were started and loaded their code; absent where they were there already. */
+  readonly threadStartMs?: number;
 }
 
 export type SweepKind = "prefill" | "decode";

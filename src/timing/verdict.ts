@@ -30,7 +30,7 @@ export interface Verdict {
 }
 
 /** Of a sweep's time, waiting beyond this share means that the arithmetic is not what takes it. */
-const STARVED = 0.1;
+export const STARVED = 0.1;
 /** No disk is so much faster than it was measured to be: then it is the page cache. */
 export const BEYOND_DISK = 1.5;
 /** Gains below this are not worth a word. */
@@ -48,14 +48,14 @@ export function judge(sweeps: readonly Summable[], circumstances: Circumstances)
   if (streamedBytes === 0)
     return {
       bound: "memory",
-      text: `the arithmetic sets the speed, for all weights are in memory: ${reached}`,
+      text: `the arithmetic sets the speed of generation, for all weights are in memory: ${reached}`,
     };
 
   const rate = streamedBytes / seconds;
   if (stages.waitMs <= STARVED * ms)
     return {
       bound: "compute",
-      text: `the arithmetic sets the speed: ${reached}; reading keeps up`,
+      text: `the arithmetic sets the speed of generation: ${reached}; reading keeps up`,
     };
   // What is read through the page cache, of a disk that nobody knows, may have come out of either.
   const cached = disk === undefined ? direct === false : rate > BEYOND_DISK * disk;
@@ -67,7 +67,7 @@ export function judge(sweeps: readonly Summable[], circumstances: Circumstances)
     : "";
   return {
     bound: cached ? "page cache" : "disk",
-    text: `${cached ? "reading through the system's page cache" : "the disk"} sets the speed: ${measured}${advice}`,
+    text: `${cached ? "reading through the system's page cache" : "the disk"} sets the speed of generation: ${measured}${advice}`,
     ...(gain && { gain }),
   };
 }
@@ -88,7 +88,7 @@ function arithmeticText(
   { streamedBytes, residentBytes, arithmetic }: Circumstances,
   seconds: number,
 ): string {
-  return rateText((streamedBytes + residentBytes) / seconds, arithmetic, " of weights");
+  return rateText((streamedBytes + residentBytes) / seconds, arithmetic, " of weights consumed");
 }
 
 /** `3.17 GB/s, 96 % of the 3.3 GB/s that were measured`. */

@@ -9,7 +9,7 @@ import { writeFileAtomic } from "../store/atomic.ts";
 import { isFull } from "../store/io-error.ts";
 import { writeManifest } from "../store/manifest.ts";
 import { TOKENIZER } from "../store/names.ts";
-import type { Manifest } from "../store/types.ts";
+import type { Dtype, Manifest } from "../store/types.ts";
 import { buildTokenizerData } from "../text/build-tokenizer-data.ts";
 import { encodeTokenizerData } from "../text/tokenizer-data.ts";
 import { assembleManifest, type Ingredients, longestManifest } from "./assemble-manifest.ts";
@@ -17,7 +17,7 @@ import { keepFinished, type Origin, removeJournal, writeJournal } from "./journa
 import { type PlannedFile, planFiles } from "./planned-file.ts";
 import { deleteOwnFiles } from "./replace.ts";
 import { checkSpace, diskFull, neededBytes, type SpaceQuestion } from "./space.ts";
-import { smallerDtypes } from "./tensor-dtype.ts";
+import { nativeName, smallerDtypes } from "./tensor-dtype.ts";
 import type { UnpackEvent, UnpackOptions } from "./types.ts";
 import { type NewFile, type WrittenFile, writeWeights } from "./write-weights.ts";
 
@@ -138,7 +138,9 @@ function askForSpace(
   const manifest = longestManifest(ingredients, planned);
   // The journal grows to a manifest's size, and is there twice while it is replaced.
   const needed = neededBytes(missing, compression, [tokenizer.length, manifest, manifest, manifest]);
-  const smaller = smallerDtypes(dtype, (other) => sumBytes(planFiles(plan, other)));
+  const tensors = [plan.embedding, ...plan.layers.flat(), ...plan.output];
+  const bytesAs = (other: Dtype) => sumBytes(planFiles(plan, other));
+  const smaller = smallerDtypes(dtype, bytesAs, nativeName(tensors));
   return { folder, needed, dtype, compression, smaller };
 }
 

@@ -49,19 +49,33 @@ export function reencodedTypes(manifest: Manifest): Map<string, number> {
   return counts;
 }
 
+/** The dtype that makes of these tensors the same as `native`, and says what it is; `native` where there is none. */
+export function nativeName(
+  tensors: readonly Pick<StoredTensor, "kind" | "columns" | "sourceTypes">[],
+): Dtype {
+  const made = (dtype: Dtype) => tensors.map((tensor) => tensorDtype(tensor, dtype)).join();
+  const native = made("native");
+  return DTYPES.find((dtype) => dtype !== "native" && made(dtype) === native) ?? "native";
+}
+
 /**
  * Dtypes in which a model takes fewer bytes than in this one, but for those that a more exact one takes no more than.
  *
  * @param bytesAs bytes of the model in each dtype
+ * @param native what `native` is called: see `nativeName`
  */
-export function smallerDtypes(dtype: Dtype, bytesAs: (dtype: Dtype) => number): Map<Dtype, number> {
+export function smallerDtypes(
+  dtype: Dtype,
+  bytesAs: (dtype: Dtype) => number,
+  native: Dtype = "native",
+): Map<Dtype, number> {
   const smaller = new Map<Dtype, number>();
   let least = bytesAs(dtype);
   // The most exact first.
   for (const other of DTYPES) {
     const bytes = bytesAs(other);
     if (bytes >= least) continue;
-    smaller.set(other, bytes);
+    smaller.set(other === "native" ? native : other, bytes);
     least = bytes;
   }
   return smaller;

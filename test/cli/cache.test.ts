@@ -51,7 +51,7 @@ describe("cache ls", () => {
       code: 0,
       stdout: `${name}  outdated, not checked\n`,
     });
-    expect((await cache(root, "rm", name, "-y")).stdout).toBe(`deleted ${name}\n`);
+    expect((await cache(root, "rm", name, "-y")).stdout).toBe(`Deleted ${name}\n`);
     expect(readdirSync(root)).toEqual([]);
   });
 
@@ -103,7 +103,7 @@ describe("cache rm", () => {
     expect((await cache(root, "rm")).code).toBe(2);
     expect((await cache(root, "rm", name)).code).toBe(2);
     expect(readdirSync(root)).toEqual([name]);
-    expect((await cache(root, "rm", name, "-y")).stdout).toBe(`deleted ${name}\n`);
+    expect((await cache(root, "rm", name, "-y")).stdout).toBe(`Deleted ${name}\n`);
     expect(readdirSync(root)).toEqual([]);
   });
 

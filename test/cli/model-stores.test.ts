@@ -38,7 +38,7 @@ describe("a model of", () => {
     const { folder: cache, source } = JSON.parse(await output(["unpack", model, "--json"]));
     expect(source.name).toBe(`${name}.gguf`);
     expect(basename(cache)).toMatch(new RegExp(`^${name}-[0-9a-f]{12}-f32$`));
-    expect(await output(["cache", "rm", model, "--yes"])).toBe(`deleted ${basename(cache)}\n`);
+    expect(await output(["cache", "rm", model, "--yes"])).toBe(`Deleted ${basename(cache)}\n`);
   });
 
   it("Ollama is taken by commands that read the file only", async () => {

@@ -124,6 +124,11 @@ describe("the built command", () => {
     expect(nothing.stderr).toMatch(
       /^sluice: no prompt: .* or text on stdin\nTry 'npx sluice run --help'\.\n$/,
     );
+    const taken = await sluice(["run", "Hello there"]);
+    expect(taken).toMatchObject({ code: 2, stdout: "" });
+    expect(taken.stderr).toMatch(
+      /^sluice: no prompt: "Hello there" was taken for the model; a prompt is given with -p: (npx )?sluice run -p "Hello there"\n/,
+    );
   });
 
   it("exits with 1 where something fails, and shows the stack only when asked", async () => {

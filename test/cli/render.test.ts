@@ -35,6 +35,10 @@ describe("sluice render", () => {
   test("ids as JSON, messages from stdin", async () => {
     const input = JSON.stringify([{ role: "user", content: "What is the capital of Japan?" }]);
     const { stdout } = await sluice(["render", MODEL, "--messages", "-", "--json"], { input });
+    expect((await sluice(["render", MODEL, "--json"], { input })).stdout).toBe(stdout);
+    const nothing = await sluice(["render", MODEL], { input: "" });
+    expect(nothing).toMatchObject({ code: 2, stdout: "" });
+    expect(nothing.stderr).toMatch(/no messages: give --messages FILE, or a JSON list of them on stdin/);
     expect(JSON.parse(stdout)).toEqual({
       text: `${TEXT}<|im_start|>assistant\n`,
       ids: [1022, 266, 10, 287, 267, 279, 313, 283, 979, 63, 1023, 10, 1022, 265, 10],

@@ -223,7 +223,7 @@ describe.runIf(HAS_TERMINAL)("on a terminal", () => {
     await chat(["My name is Ada.", "/save ada"]);
     terminal(["sessions", "rm", "ada"], [["[y/N]", "n\r"]]);
     expect(readdirSync(sessions)).toEqual(["ada.session"]);
-    expect(terminal(["sessions", "rm", "ada"], [["[y/N]", "y\r"]])).toContain("deleted ada");
+    expect(terminal(["sessions", "rm", "ada"], [["[y/N]", "y\r"]])).toContain("Deleted ada");
     expect(readdirSync(sessions)).toEqual([]);
   });
 });
@@ -311,8 +311,8 @@ describe("sluice sessions", () => {
     expect((await command("rm")).code).toBe(2);
     expect((await command("rm", "ada")).code).toBe(2);
     expect((await command("rm", "bo", "-y")).stderr).toMatch(/bo could be (bob or bobby|bobby or bob)/);
-    expect((await command("rm", "a", "bob", "-y")).stdout).toBe("deleted ada\ndeleted bob\n");
-    expect((await command("rm", "--all", "-y")).stdout).toBe("deleted bobby\n");
+    expect((await command("rm", "a", "bob", "-y")).stdout).toBe("Deleted ada\nDeleted bob\n");
+    expect((await command("rm", "--all", "-y")).stdout).toBe("Deleted bobby\n");
     expect(await command("ls")).toMatchObject({ code: 0, stdout: "", stderr: "" });
     expect((await command("path")).stdout).toBe(`${sessions}\n`);
   });

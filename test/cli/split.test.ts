@@ -92,7 +92,7 @@ describe("a split model", () => {
 
   it("is found in the cache by any part and the folder, and deleted so", async () => {
     expect(await output(["cache", "verify", folder])).toMatch(/^tiny-.* ok/);
-    expect(await output(["cache", "rm", parts[2], "--yes"])).toMatch(/^deleted tiny-[0-9a-f]{12}-f32\n$/);
+    expect(await output(["cache", "rm", parts[2], "--yes"])).toMatch(/^Deleted tiny-[0-9a-f]{12}-f32\n$/);
     expect((await caches()).map(({ source }) => source.name)).toEqual(["tiny-chat-q8_0.gguf"]);
   });
 

@@ -213,11 +213,18 @@ describe("report", () => {
   });
 
   it("compares two, to a file where one is named", async () => {
-    const pair = [at("run.json"), at("unpack.json")];
+    const pair = [at("unpack.json"), at("unpack.json")];
     const { stdout } = await report(...pair, "--text");
     expect(stdout).toMatch(/^B: unpack · /m);
     expect((await report(...pair, "--text", "-o", at("pair.txt"))).stdout).toBe("");
     expect(readFileSync(at("pair.txt"), "utf8")).toBe(stdout);
+  });
+
+  it("refuses two that have nothing in common", async () => {
+    const { code, stdout, stderr } = await report(at("run.json"), at("unpack.json"));
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(/cannot be compared: one is of sluice run, the other of sluice unpack, /);
+    expect(existsSync(at("run-unpack.html"))).toBe(false);
   });
 
   it("makes a page beside the recording, and says where", async () => {

@@ -31,6 +31,11 @@ describe("sluice tokenize", () => {
     // No argument at all: the model that comes with sluice, which this is.
     expect(await ids([], "Hello world")).toEqual(expected);
     expect(await ids([MODEL, "-"], "Hello world")).toEqual(expected);
+    // One argument that is no model is a text for the bundled one; stdin is without its last newline.
+    expect(await ids(["Hello world"])).toEqual(expected);
+    expect(await ids(["-"], "Hello world\n")).toEqual(expected);
+    expect(await ids(["-"], "Hello world\r\n")).toEqual(expected);
+    expect(await ids([], "Hello world\n\n")).toEqual([...expected, 10]);
     expect(await ids(["-m", MODEL, "Hello world"])).toEqual(expected);
     const file = join(folder, "bytes");
     writeFileSync(file, Uint8Array.of(0x61, 0xff, 0x0a));
@@ -53,9 +58,10 @@ describe("sluice tokenize", () => {
       expect(stdout).toBe("");
       return `${code} ${stderr}`;
     };
-    expect(await run("Hello world")).toMatch(
+    expect(await run("Hello world", "again")).toMatch(
       /^1 .*Hello world does not exist\n.*the first argument is the model/,
     );
+    expect(await run("nowhere.gguf")).toMatch(/^1 .*nowhere\.gguf does not exist/);
     expect(await run(MODEL, "a", "-f", "b")).toMatch(/^2 .*more than one text/);
     expect(await run("-m", MODEL, "a", "b")).toMatch(/^2 .*too many arguments/);
     expect(await run(MODEL, "-f", join(folder, "none"))).toMatch(/^1 .*cannot read/);

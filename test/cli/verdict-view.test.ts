@@ -12,17 +12,19 @@ describe("run --verbose", () => {
   afterAll(() => rmSync(root, { recursive: true }));
   const verbose = async (...argv: string[]) => {
     const fixed = ["run", MODEL, "-p", "Hello!", "-n", "4", "--temp", "0", "--verbose", "--cache-dir", root];
-    return (await sluice([...fixed, ...argv])).stderr.trimEnd().split("\n").slice(-3);
+    return (await sluice([...fixed, ...argv])).stderr.trimEnd().split("\n").slice(-4);
   };
 
   it("ends with what limited the speed, and measures nothing for a small model", async () => {
     // Threads take far longer to start than a small model's prompt to compute.
     const handover = expect.stringMatching(/ went into hand-over: starting the compute threads, /);
-    const bound = /^(the arithmetic|reading through the system's page cache) sets the speed: /;
-    expect(await verbose()).toEqual(["", expect.stringMatching(bound), handover]);
+    const longest = expect.stringMatching(/^The largest part of the work was computing the prompt: /);
+    const bound = /^(the arithmetic|reading through the system's page cache) sets the speed of generation: /;
+    expect(await verbose()).toEqual(["", longest, expect.stringMatching(bound), handover]);
     expect(await verbose("--ram", "auto")).toEqual([
       "",
-      expect.stringMatching(/, for all weights are in memory: [\d.]+ [MG]B\/s of weights$/),
+      longest,
+      expect.stringMatching(/, for all weights are in memory: [\d.]+ [MG]B\/s of weights consumed$/),
       handover,
     ]);
     expect(readdirSync(root)).toHaveLength(1);

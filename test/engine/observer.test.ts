@@ -44,6 +44,9 @@ describe("what an engine tells of its sweeps", () => {
     const sum = sweeps.reduce((total, { timing }) => total + parts(timing), 0);
     expect(sum / wall).toBeGreaterThan(0.97);
     expect(sum / wall).toBeLessThan(1.03);
+    // The threads are started once, whatever comes after.
+    expect(sweeps.map(({ timing }) => timing.threadStartMs !== undefined).indexOf(true, 1)).toBe(-1);
+    expect(sweeps[0].timing.threadStartMs).toBeGreaterThan(0);
     for (const { timing } of sweeps) {
       expect(timing.handoverMs).toBeGreaterThanOrEqual(0);
       for (const { computeMs, attentionMs, feedForwardMs } of timing.layers) {

@@ -21,6 +21,14 @@ describe("readHyperparameters", () => {
     });
   });
 
+  it.each(["n/a", "N/A", "", " ", "None", "unknown"])(
+    "takes the file's name where the model is called %j",
+    (name) => {
+      expect(read({ "general.name": string(name) }).name).toBe("test.gguf");
+      expect(read({ "general.name": string(`${name} X`) }).name).toBe(`${name} X`);
+    },
+  );
+
   it("takes names, heads, bases and per-layer sizes from the file", () => {
     const model = read({
       "general.name": string("A model"),

@@ -175,7 +175,9 @@ describe.runIf(CHROMIUM)("the report in a browser", { timeout: 180_000 }, () => 
     expect(await said("timeline")).toMatch(/^Compute 0: (waits for|computes) /);
     expect(await page.locator("#timeline .mark").isVisible()).toBe(true);
     await page.keyboard.press("Tab");
-    expect(await said("timeline")).toMatch(/^Decode sweep 2, .* of the computing is hidden behind reads\.$/);
+    expect(await said("timeline")).toMatch(
+      /^Decode sweep 2, .* of the computing is hidden behind reading\.$/,
+    );
     await close(opened);
   });
 

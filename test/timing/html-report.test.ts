@@ -49,12 +49,14 @@ describe("htmlReport", () => {
     expect(figures.get("Generation")!.raw).toBeCloseTo(decode.length / (ms / 1000), 6);
     expect(figures.get("Generation")!.text).toBe((decode.length / (ms / 1000)).toFixed(2));
     expect(figures.get("Peak memory")!.raw).toBe(sample.peakRssBytes);
-    expect(page).toContain("The disk sets the speed.");
+    expect(page).toContain("The disk sets the speed of generation.");
   });
 
   it("says where the first prompt's time went, and names what was only unpacked", () => {
     const [first, ...others] = sample.sweeps;
-    const started = { ...sample, sweeps: [{ ...first, handoverMs: first.ms / 2 }, ...others] };
+    const started = { ...sample, sweeps: [{ ...first, threadStartMs: first.ms / 2 }, ...others] };
+    expect(page).toContain("<h3>What would help</h3>");
+    expect(page).not.toContain("<h3>What would not help</h3>");
     expect(page).not.toContain("starting the compute threads");
     expect(htmlReport([started])).toMatch(/\(50\u00a0%\) went into hand-over: starting the compute threads/);
     const { model, verdict: _, ...rest } = sample;

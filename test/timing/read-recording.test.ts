@@ -43,7 +43,7 @@ function changed(value: unknown, [key, ...rest]: readonly (string | number)[], t
 }
 
 const OPTIONAL =
-  /^(model|unpack|skipped|verdict|machine\.(disk|arithmetic)|verdict\.gain|unpack\.(prepareMs|finishMs)|spans\.0\.tokens|sweeps\.0\.handoverMs|(.*)\.(attentionMs|feedForwardMs)|(.*)events\.0\.bytes)$/;
+  /^(model|unpack|skipped|verdict|machine\.(disk|arithmetic)|verdict\.gain|unpack\.(prepareMs|finishMs)|spans\.0\.tokens|sweeps\.0\.(handoverMs|threadStartMs)|(.*)\.(attentionMs|feedForwardMs)|(.*)events\.0\.bytes)$/;
 
 describe("reading a recording", () => {
   const full = fullRecording();

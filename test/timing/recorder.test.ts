@@ -97,6 +97,23 @@ describe("a recorder", () => {
     expect(recorded!.files.map(({ name }) => name)).toEqual(["a", "b"]);
   });
 
+  it("leaves out what comes after the end, unless more is done", async () => {
+    const recorder = recorderOf(1);
+    const { ms, memory, peakRssBytes } = recorder.recording();
+    const held = Buffer.alloc(peakRssBytes, 1);
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    recorder.stop();
+    expect(recorder.recording()).toMatchObject({ ms, memory, peakRssBytes });
+    expect(held[1]).toBe(1);
+    const now = performance.now();
+    recorder.span("load", now, now);
+    recorder.stop();
+    const more = recorder.recording();
+    expect(more.ms).toBeGreaterThan(ms + 100);
+    expect(more.memory.length).toBeGreaterThan(memory.length);
+    expect(more.peakRssBytes).toBeGreaterThan(peakRssBytes);
+  });
+
   it("says nothing of an unpack that was not needed", () => {
     const recorder = new Recorder("unpack");
     recorder.unpack.begin();

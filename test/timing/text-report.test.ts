@@ -23,7 +23,7 @@ describe("a report as text", () => {
       /^decode, mean of 5 sweeps$/m,
       /^3 +0\.001 +0\.50 +0\.50 +2\.00 +1\.00 +3\.00 +2$/m,
       /^slowest layers \(median 3\.50 ms a token\): 0: 3\.50 ms \(1\.0 x\)/m,
-      /^verdict: the disk sets the speed/m,
+      /^verdict: the disk sets the speed of generation/m,
       /^3 sweeps half-way through/m,
     ])
       expect(text).toMatch(line);
@@ -56,6 +56,22 @@ describe("a report as text", () => {
     expect(textReport(nothing).join("\n")).toMatch(/^other +[\d.]+ +100\.0 %$/m);
     expect(textComparison(nothing, nothing).length).toBeGreaterThan(4);
   });
+});
+
+it("keeps what came once out of what a token takes", () => {
+  const recording = fullRecording();
+  const sweeps = recording.sweeps.map((sweep, index) =>
+    index === 0 ? { ...sweep, ms: 90, handoverMs: 70.5, threadStartMs: 70 } : sweep,
+  );
+  const lines = textReport({ ...recording, sweeps }).join("\n");
+  // (90 - 70 + 1) / 7, and the hand-over of 0.5 among seven tokens.
+  expect(lines).toMatch(
+    /^hand-over +0\.07 .*\nsample .*\ntotal +3\.00\nonce: starting the threads +70\.00$/m,
+  );
+  expect(lines).toMatch(/^hand-over: Of the 90\.0 ms that the first sweep took, 70\.0 ms \(78 %\)/m);
+  expect(textComparison(recording, { ...recording, sweeps }).join("\n")).toMatch(
+    /^once: starting the threads +- +70\.00 +-$/m,
+  );
 });
 
 it("breaks a token down into parts that are its time", () => {

@@ -22,19 +22,22 @@ const starved = [sweep(1000, 850, 150), sweep(1000, 850, 150)];
 
 describe("a verdict", () => {
   it("says that the disk sets the speed, and how much of it was reached", () => {
-    expect(judge(starved, streaming)).toEqual({ bound: "disk", text: "the disk sets the speed: 3.00 GB/s" });
+    expect(judge(starved, streaming)).toEqual({
+      bound: "disk",
+      text: "the disk sets the speed of generation: 3.00 GB/s",
+    });
     expect(judge(starved, { ...streaming, disk: 3.2e9 })?.text).toBe(
-      "the disk sets the speed: 3.00 GB/s, 94 % of the 3.20 GB/s that were measured",
+      "the disk sets the speed of generation: 3.00 GB/s, 94 % of the 3.20 GB/s that were measured",
     );
     expect(judge(starved, { ...streaming, disk: 2.9e9 })?.text).toBe(
-      "the disk sets the speed: 3.00 GB/s, 100 % of the 2.90 GB/s that were measured",
+      "the disk sets the speed of generation: 3.00 GB/s, 100 % of the 2.90 GB/s that were measured",
     );
   });
 
   it("says what more memory would save", () => {
     const verdict = judge(starved, { ...streaming, roomBytes: 1.2e9, disk: 3.2e9 });
     expect(verdict?.text).toBe(
-      "the disk sets the speed: 3.00 GB/s, 94 % of the 3.20 GB/s that were measured; 1.20 GB more of --ram would save 0.40 s a token",
+      "the disk sets the speed of generation: 3.00 GB/s, 94 % of the 3.20 GB/s that were measured; 1.20 GB more of --ram would save 0.40 s a token",
     );
     expect(verdict?.gain).toMatchObject({ bytes: 1.2e9, savedSeconds: expect.closeTo(0.4) });
     expect(verdict?.gain?.factor).toBeCloseTo(1 / 0.6);
@@ -53,7 +56,7 @@ describe("a verdict", () => {
 
   it("tells the page cache from a disk", () => {
     const verdict = judge([sweep(300, 200, 100)], { ...streaming, disk: 3e9 });
-    const text = "reading through the system's page cache sets the speed: 10.0 GB/s";
+    const text = "reading through the system's page cache sets the speed of generation: 10.0 GB/s";
     expect(verdict).toEqual({ bound: "page cache", text });
     // Small models: nothing was measured, and only the system knows where their bytes came from.
     expect(judge(starved, { ...streaming, direct: false })?.bound).toBe("page cache");
@@ -64,7 +67,7 @@ describe("a verdict", () => {
     const busy = [sweep(1000, 50, 950)];
     expect(judge(busy, { ...streaming, disk: 4e9, arithmetic: 4e9 })).toEqual({
       bound: "compute",
-      text: "the arithmetic sets the speed: 3.16 GB/s of weights, 79 % of the 4.00 GB/s that were measured; reading keeps up",
+      text: "the arithmetic sets the speed of generation: 3.16 GB/s of weights consumed, 79 % of the 4.00 GB/s that were measured; reading keeps up",
     });
   });
 
@@ -72,10 +75,10 @@ describe("a verdict", () => {
     const resident = { streamedBytes: 0, residentBytes: 3e9, roomBytes: 9e9 };
     expect(judge([sweep(100, 0, 100)], resident)).toEqual({
       bound: "memory",
-      text: "the arithmetic sets the speed, for all weights are in memory: 30.0 GB/s of weights",
+      text: "the arithmetic sets the speed of generation, for all weights are in memory: 30.0 GB/s of weights consumed",
     });
     expect(judge([sweep(100, 0, 100)], { ...resident, arithmetic: 40e9 })?.text).toBe(
-      "the arithmetic sets the speed, for all weights are in memory: 30.0 GB/s of weights, 75 % of the 40.0 GB/s that were measured",
+      "the arithmetic sets the speed of generation, for all weights are in memory: 30.0 GB/s of weights consumed, 75 % of the 40.0 GB/s that were measured",
     );
   });
 

@@ -7,7 +7,7 @@ import { PACKED_DTYPES } from "../../src/store/packed-panel.ts";
 import { DTYPES, type Dtype, type StoredTensor } from "../../src/store/types.ts";
 import { verifyCache } from "../../src/store/verify.ts";
 import { weightBytesAs } from "../../src/unpack/planned-file.ts";
-import { reencodedTypes, smallerDtypes, tensorDtype } from "../../src/unpack/tensor-dtype.ts";
+import { nativeName, reencodedTypes, smallerDtypes, tensorDtype } from "../../src/unpack/tensor-dtype.ts";
 import { unpack } from "../../src/unpack/unpack.ts";
 import { makeFile, makeMixedFile, sourceValues, storedValues, temporaryFolder, withGguf } from "./models.ts";
 
@@ -127,6 +127,11 @@ test("smaller dtypes are those that nothing more exact is as small as", () => {
   expect(smaller("f32", q8_0)).toEqual(["native"]);
   expect(smaller("f16", q8_0)).toEqual(["native"]);
   expect(smaller("q8", q8_0)).toEqual([]);
+  // What is native in name only is called what it is.
+  const tensor = { kind: "matrix" as const, columns: 256, sourceTypes: ["q8_0"] };
+  expect(nativeName([tensor])).toBe("q8");
+  expect([...smallerDtypes("f32", (dtype) => q8_0[dtype], "q8").keys()]).toEqual(["q8"]);
+  expect(nativeName([tensor, { ...tensor, sourceTypes: ["bf16"] }])).toBe("native");
   const f32 = { f32: 64, native: 64, f16: 32, q8: 17 };
   expect(smaller("f32", f32)).toEqual(["f16", "q8"]);
   expect(smaller("f16", f32)).toEqual(["q8"]);

@@ -14,7 +14,7 @@ export function diskSection({ recordings }: Report): Section {
   return {
     id: "disk",
     title: place === "" ? "Reading" : `Reading ${place}`,
-    text: `Bytes read in a second, on average over each sweep${recordings.some(({ machine }) => machine.disk !== undefined) ? ", against the speed that was measured for this disk. A sweep that is far below it computes, or something else was in the way; one above it is served by the system’s page cache" : "; the disk’s own speed was not measured"}.${place.includes("page cache") ? " What comes through the page cache may have been in memory already: only the system knows how much of it the disk had to bring." : ""}`,
+    text: `Bytes read in a second, on average over each whole sweep${recordings.some(({ machine }) => machine.disk !== undefined) ? ", against the speed that was measured for this disk. A sweep that is far below it computes, or something else was in the way; one above it is served by the system’s page cache" : "; the disk’s own speed was not measured"}. While reading keeps up, this is what the arithmetic consumes, not what reading could give.${place.includes("page cache") ? " What comes through the page cache may have been in memory already: only the system knows how much of it the disk had to bring." : ""}`,
     panel: (recording) => {
       const { sweeps, machine } = recording;
       if (sweeps.length === 0) return "No sweep was recorded.";
@@ -23,6 +23,7 @@ export function diskSection({ recordings }: Report): Section {
       const levels = levelsOf(recording);
       const ms = sweeps.reduce((sum, sweep) => sum + sweep.ms, 0);
       const bytes = sweeps.reduce((sum, sweep) => sum + bytesOf(sweep), 0);
+      const readMs = sweeps.flatMap(stagesOf).reduce((sum, stage) => sum + stage.readMs, 0);
       const rate = perSecond(bytes, ms);
       const share =
         machine.disk === undefined
@@ -33,7 +34,7 @@ export function diskSection({ recordings }: Report): Section {
       return {
         chart: levelChart({
           label: `Bytes read ${readingPlace(recording)} per second, sweep by sweep`.replace("  ", " "),
-          idle: `${formatBytes(bytes)} in all, ${formatBytes(rate)}/s${share}.`,
+          idle: `${formatBytes(bytes)} in all, ${formatBytes(rate)}/s over whole sweeps${share}; ${formatBytes(perSecond(bytes, readMs))}/s while something was read.`,
           levels,
           limit:
             machine.disk === undefined

@@ -34,7 +34,7 @@ export function layersSection({ recordings }: Report): Section {
         .filter((other) => sweepsOf(other.sweeps, kind).length > 0)
         .map((other) => reachOf(barsOf(meanStages(other, kind))));
       const stages = meanStages(recording, kind);
-      const { handoverMs = 0, ms } = sumSweeps(sweeps);
+      const { handoverMs = 0, threadStartMs = 0, ms } = sumSweeps(sweeps);
       const count = countOf(sweeps);
       const layers = stages.length - 2;
       const mean = count === 1 ? `one ${kind} sweep` : `mean of ${count} ${kind} sweeps`;
@@ -44,7 +44,7 @@ export function layersSection({ recordings }: Report): Section {
       return {
         chart: barChart({
           label: `Time of each layer, ${mean}`,
-          idle: `${capital(mean)}: waiting ${formatMs(sum("waitMs"))} + computing ${formatMs(sum("computeMs"))}${handoverMs > 0 ? ` + hand-over to the threads and back ${formatMs(handoverMs / count)}` : ""} = ${formatMs(ms / count)}; at the same time reading ${formatMs(sum("readMs"))} for ${formatBytes(sum("bytes"))}.`,
+          idle: `${capital(mean)}: waiting ${formatMs(sum("waitMs"))} + computing ${formatMs(sum("computeMs"))}${handoverMs > threadStartMs ? ` + hand-over to the threads and back ${formatMs((handoverMs - threadStartMs) / count)}` : ""} = ${formatMs((ms - threadStartMs) / count)}; at the same time reading ${formatMs(sum("readMs"))} for ${formatBytes(sum("bytes"))}.${threadStartMs > 0 ? ` Besides, once: ${formatMs(threadStartMs)} for starting the threads.` : ""}`,
           bars: barsOf(stages),
           first: -1,
           xTitle: "layer (first bar: embedding, last: output)",

@@ -13,7 +13,7 @@ export function runSection(): Section {
     id: "run",
     title: "The whole run",
     text: "What was done, from beginning to end. What no bar covers is the program’s own time: starting, printing, waiting for somebody to type.",
-    panel: ({ spans, ms }) => {
+    panel: ({ command, spans, ms }) => {
       const rows = ORDER.map((name) => ({ name, spans: spans.filter((span) => span.name === name) })).filter(
         (row) => row.spans.length > 0,
       );
@@ -24,7 +24,7 @@ export function runSection(): Section {
       return {
         chart: lanesChart({
           label: "What was done when; up and down for kinds of work, left and right for its turns",
-          idle: `${formatMs(ms)} in all: ${longest.map((sum) => `${sum.name} ${formatMs(sum.ms)} (${formatShare(sum.ms / ms)})`).join(", ")}.`,
+          idle: `${formatMs(ms)} in all: ${longest.map((sum) => `${sum.name} ${formatMs(sum.ms)} (${formatShare(sum.ms / ms)})`).join(", ")}.${command === "bench" ? " Warming up is in it." : ""}`,
           rows: rows.map(({ name, spans }) => ({
             name,
             blocks: spans.map((span) => ({

@@ -2,7 +2,7 @@
 import { formatBytes } from "../../format-bytes.ts";
 import type { CondensedRecording, NumberedTimeline } from "../condense.ts";
 import { joinEvents } from "../lane-events.ts";
-import { overlapOf } from "../overlap.ts";
+import { type Overlap, overlapOf } from "../overlap.ts";
 import type { LaneEvent } from "../recording.ts";
 import { formatMs, formatShare } from "../units.ts";
 import { select } from "./dom.ts";
@@ -62,7 +62,7 @@ export function timelineSection({ recordings }: Report): Section {
           idle:
             readMs === 0
               ? `${capital(title)}, ${formatMs(ms)}: nothing was read; ${formatMs(computeMs)} of computing.`
-              : `${capital(title)}, ${formatMs(ms)}: reading ${formatMs(readMs)}, computing ${formatMs(computeMs)}, both at once ${formatMs(bothMs)}: ${formatShare(computeMs > 0 ? bothMs / computeMs : 0)} of the computing is hidden behind reads.`,
+              : `${capital(title)}, ${formatMs(ms)}: reading ${formatMs(readMs)}, computing ${formatMs(computeMs)}, both at once ${formatMs(bothMs)}: ${hiddenText({ readMs, computeMs, bothMs })}.`,
           rows: lanes.map(({ thread, events }) => ({
             name: thread,
             blocks: joinEvents(events).map((event) => ({
@@ -106,6 +106,13 @@ export function timelineSection({ recordings }: Report): Section {
       };
     },
   };
+}
+
+/** How much of what takes less time costs none, for it goes on beside what takes longer. */
+function hiddenText({ readMs, computeMs, bothMs }: Overlap): string {
+  return readMs <= computeMs
+    ? `${formatShare(bothMs / readMs)} of the reading is hidden behind computing`
+    : `${formatShare(computeMs > 0 ? bothMs / computeMs : 0)} of the computing is hidden behind reading`;
 }
 
 /** From the beginning of a sweep to the end of all that was recorded of it. */

@@ -1,5 +1,6 @@
 /** Unpacking: what was done for each file of the unpacked model. */
 import { formatBytes } from "../../format-bytes.ts";
+import { unpackBreakdown } from "../breakdown.ts";
 import type { RecordedFile, RecordedUnpack } from "../recording.ts";
 import { formatMs } from "../units.ts";
 import { type Bar, barChart, reachOf } from "./bars.ts";
@@ -12,7 +13,7 @@ export function unpackSection({ recordings }: Report): Section {
     id: "unpack",
     title: "Unpacking",
     text: "For each file of the unpacked model: reading the GGUF file, dequantizing, encoding into panels, writing. Writing goes on in the background while the next file is made, so a bar may be higher than the time that its file took.",
-    panel: ({ unpack }) => {
+    panel: ({ unpack, spans }) => {
       const files = unpack?.files ?? [];
       if (files.length === 0) return "The model was unpacked already.";
       const sum = (part: (file: RecordedFile) => number) =>
@@ -20,7 +21,7 @@ export function unpackSection({ recordings }: Report): Section {
       return {
         chart: barChart({
           label: "Unpacking, stages of each file",
-          idle: `${files.length} files, ${formatBytes(sum((file) => file.stored))}: reading ${formatMs(sum((file) => file.readMs))}, dequantizing ${formatMs(sum((file) => file.dequantizeMs))}, encoding ${formatMs(sum((file) => file.encodeMs))}, writing ${formatMs(sum((file) => file.writeMs))}${restText(unpack)}.`,
+          idle: `${files.length} files, ${formatBytes(sum((file) => file.stored))}, in ${formatMs(unpackBreakdown({ unpack, spans })!.ms)}: reading ${formatMs(sum((file) => file.readMs))}, dequantizing ${formatMs(sum((file) => file.dequantizeMs))}, encoding ${formatMs(sum((file) => file.encodeMs))}, writing ${formatMs(sum((file) => file.writeMs))}${restText(unpack)}.`,
           bars: files.map(barOf),
           first: 1,
           xTitle: "file, in the order of writing",
@@ -58,6 +59,14 @@ export function unpackSection({ recordings }: Report): Section {
                 file.encodeMs,
                 file.writeMs,
               ]),
+          },
+          {
+            caption: "unpacking, stage by stage",
+            columns: [{ name: "stage" }, { name: "ms", places: 1 }],
+            rows: () => {
+              const { parts, ms } = unpackBreakdown({ unpack, spans })!;
+              return [...parts, ["total", ms]];
+            },
           },
           {
             caption: "unpacking, tensor by tensor",
