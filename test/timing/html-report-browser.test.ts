@@ -126,7 +126,10 @@ describe.runIf(CHROMIUM)("the report in a browser", { timeout: 180_000 }, () => 
     );
     const files = await table(page, "unpack", 0);
     expect(files.map(({ raw }) => raw[6])).toEqual(sample.unpack!.files.map(({ writeMs }) => writeMs));
-    const tensors = await table(page, "unpack", 1);
+    const stages = await table(page, "unpack", 1);
+    expect(stages).toHaveLength(7);
+    expect(stages.at(-1)!.raw[0]).toBeCloseTo(sample.spans.find(({ name }) => name === "unpack")!.ms, 3);
+    const tensors = await table(page, "unpack", 2);
     expect(tensors.map(({ raw }) => raw[2])).toEqual(
       sample.unpack!.files.flatMap((file) => file.tensors.map(({ dequantizeMs }) => dequantizeMs)),
     );
