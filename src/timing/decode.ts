@@ -54,9 +54,13 @@ export const number: Reader<number> = (value) => {
   return value;
 };
 
+/** No time in ms, no bytes and no rate come near it; sums of many stay finite. */
+const LARGEST = 1e18;
+
 /** From 0 up. */
 export const amount: Reader<number> = (value) => {
   if (number(value) < 0) throw new Mismatch("must not be negative");
+  if (number(value) > LARGEST) throw new Mismatch("must be a number of sane size");
   return value as number;
 };
 

@@ -77,6 +77,8 @@ describe("reading a recording", () => {
   it("says where", () => {
     const broken = changed(full, ["sweeps", 0, "layers", 0, "bytes"], "many");
     expect(refusal(broken)?.message).toBe("r.json: sweeps[0].layers[0].bytes must be a number");
+    const absurd = changed(full, ["sweeps", 0, "layers", 0, "bytes"], 1e308);
+    expect(refusal(absurd)?.message).toBe("r.json: sweeps[0].layers[0].bytes must be a number of sane size");
     const gone = changed(full, ["machine", "cpu"], undefined);
     expect(refusal(gone)?.message).toBe("r.json: machine.cpu is missing");
   });
