@@ -195,6 +195,30 @@ describe.each(KERNELS)("%s kernels", (which) => {
     });
   });
 
+  it.each(["q8", "q4", "q4_1"] as const)("%s takes every float16 as a scale", (dtype) => {
+    const { kernels, place, floats } = machine(which);
+    const rows = 65536;
+    const blockBytes = { q8: 34, q4: 18, q4_1: 20 }[dtype];
+    const blocks = new Uint8Array(rows * blockBytes).fill(dtype === "q8" ? 1 : dtype === "q4" ? 0x99 : 0x11);
+    for (let half = 0; half < rows; half++)
+      blocks.set([half & 255, half >> 8, 0, 0].slice(0, dtype === "q4_1" ? 4 : 2), half * blockBytes);
+    const { panels } = matrixOf(dtype, blocks, rows, 32);
+    const x = place(new Float32Array(32).fill(0.5));
+    const [q, scales, y] = [
+      place(new Uint8Array(64)),
+      place(new Float32Array(2)),
+      place(new Float32Array(rows)),
+    ];
+    kernels.quantizeRows(x, 1, 32, 0, 1, 0, 32, q, scales);
+    const scratch = place(new Uint8Array(4096));
+    multiply(kernels, dtype, scratch)(place(panels), rows / 4, 32, q, scales, 1, y, rows);
+    const wrong = [...floats(y, rows)].filter((value, half) => {
+      const want = 16 * f16ToF32(half);
+      return Number.isFinite(want) ? Math.abs(value - want) > 1e-6 * Math.abs(want) : !Object.is(value, want);
+    });
+    expect(wrong).toEqual([]);
+  });
+
   it("a row of zeros stays zero, and a NaN does not hide", () => {
     const { kernels, place, floats } = machine(which);
     const { panels } = randomMatrix("q8", 4, 32, random);

@@ -4,7 +4,7 @@
  * A vector of a block has two quads of four rows × four columns in the low and the high halves of its bytes. Widened to
  * int16 and shifted down, each is multiplied with four columns of x as in matmul-q8.as.ts.
  */
-import { anyHalvesToFloats, areFinite, halvesToFloats, largerMagnitudes } from "./half.as";
+import { anyHalvesToFloats, areUsual, halvesToFloats, largerSteps } from "./half.as";
 import { BLOCK, Q4_BLOCK_BYTES, Q4_WEIGHTS_BYTES, ROW_BLOCK } from "./layout.as";
 import { sumPairs } from "./matmul-q8.as";
 
@@ -17,10 +17,12 @@ import { sumPairs } from "./matmul-q8.as";
  */
 export function matvecQ4(panels: usize, count: i32, columns: i32, q: usize, scales: usize, y: usize): void {
   const panelBytes = <usize>(columns / BLOCK) * Q4_BLOCK_BYTES;
-  for (const end = panels + <usize>count * panelBytes; panels < end; panels += panelBytes, y += 16)
-    // Infinite scales are too rare to look for in each block.
-    if (!onePanelOneRow(false, panels, panelBytes, q, scales, y))
-      onePanelOneRow(true, panels, panelBytes, q, scales, y);
+  // Other scales are too rare to be looked for in each block; but where there is one, there are more.
+  let usual = true;
+  for (const end = panels + <usize>count * panelBytes; panels < end; panels += panelBytes, y += 16) {
+    if (usual) usual = onePanelOneRow(false, panels, panelBytes, q, scales, y);
+    if (!usual) onePanelOneRow(true, panels, panelBytes, q, scales, y);
+  }
 }
 
 /**
@@ -79,7 +81,7 @@ function high(pairs: v128): v128 {
   return i16x8.shr_s(pairs, 4);
 }
 
-/** Returns whether all scales are finite, without which the result is right only with `anyScales`. */
+/** Returns whether all scales are normal, without which it is slow, and right only with `anyScales`. */
 // @ts-expect-error: decorators of AssemblyScript
 @inline
 function onePanelOneRow(
@@ -106,7 +108,7 @@ function onePanelOneRow(
       b = dot(b, high(lower), x);
     }
     const halves = v128.load64_zero(w);
-    largest = largerMagnitudes(largest, halves);
+    largest = largerSteps(largest, v128.and(halves, i16x8.splat(0x7fff)));
     const scale = anyScales ? anyHalvesToFloats(halves) : halvesToFloats(halves);
     sum = f32x4.add(sum, f32x4.mul(sumPairs(a, b), f32x4.mul(scale, v128.load32_splat(scales))));
     w += Q4_BLOCK_BYTES - Q4_WEIGHTS_BYTES;
@@ -114,7 +116,7 @@ function onePanelOneRow(
     scales += 8;
   }
   v128.store(y, sum);
-  return areFinite(largest);
+  return areUsual(largest);
 }
 
 // @ts-expect-error: decorators of AssemblyScript

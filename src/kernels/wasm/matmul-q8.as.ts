@@ -5,7 +5,7 @@
  * gives two sums of two products for each row; over a block of 32 columns these add up in int32 without loss
  * (32 × 127 × 32767 < 2^27), and then take the scales of block and row.
  */
-import { anyHalvesToFloats, arePositive, positiveHalvesToFloats } from "./half.as";
+import { anyHalvesToFloats, areUsual, largerSteps, usualHalvesToFloats } from "./half.as";
 import { BLOCK, Q8_BLOCK_BYTES, Q8_QUADS_BYTES, ROW_BLOCK } from "./layout.as";
 
 /**
@@ -17,10 +17,12 @@ import { BLOCK, Q8_BLOCK_BYTES, Q8_QUADS_BYTES, ROW_BLOCK } from "./layout.as";
  */
 export function matvecQ8(panels: usize, count: i32, columns: i32, q: usize, scales: usize, y: usize): void {
   const panelBytes = <usize>(columns / BLOCK) * Q8_BLOCK_BYTES;
-  for (const end = panels + <usize>count * panelBytes; panels < end; panels += panelBytes, y += 16)
-    // Other scales are too rare to be looked for in each block.
-    if (!onePanelOneRow(false, panels, panelBytes, q, scales, y))
-      onePanelOneRow(true, panels, panelBytes, q, scales, y);
+  // Other scales are too rare to be looked for in each block; but where there is one, there are more.
+  let usual = true;
+  for (const end = panels + <usize>count * panelBytes; panels < end; panels += panelBytes, y += 16) {
+    if (usual) usual = onePanelOneRow(false, panels, panelBytes, q, scales, y);
+    if (!usual) onePanelOneRow(true, panels, panelBytes, q, scales, y);
+  }
 }
 
 /**
@@ -46,12 +48,12 @@ export function matmulQ8(
     const end = min(first + ROW_BLOCK, rows);
     for (let panel = 0; panel < count; panel++) {
       const w = panels + <usize>panel * panelBytes;
-      const positive = hasPositiveScales(w, panelBytes);
+      const usual = hasUsualScales(w, panelBytes);
       for (let row = first; row < end; row += 4) {
         const from = q + <usize>row * <usize>columns * 2;
         const rowScales = scales + <usize>row * blocks * 8;
         const to = y + <usize>panel * 16 + <usize>row * yBytes;
-        if (positive) onePanelFourRows(false, w, panelBytes, from, rowScales, to, yBytes);
+        if (usual) onePanelFourRows(false, w, panelBytes, from, rowScales, to, yBytes);
         else onePanelFourRows(true, w, panelBytes, from, rowScales, to, yBytes);
       }
     }
@@ -68,8 +70,8 @@ export function sumPairs(a: v128, b: v128): v128 {
 }
 
 /**
- * Returns whether all scales are positive and finite, as they are in every sane file; without that the result is right
- * only with `anyScales`.
+ * Returns whether all scales are positive and normal, as nearly all are; without that the result is right only with
+ * `anyScales`.
  *
  * Two quads at a time, not all eight: then everything stays in registers.
  */
@@ -97,22 +99,22 @@ function onePanelOneRow(
       b = i32x4.add(b, i32x4.dot_i16x8_s(v128.load8x8_s(w + 16, 8), x));
     }
     const halves = v128.load64_zero(w);
-    largest = i16x8.max_u(largest, halves);
-    const scale = anyScales ? anyHalvesToFloats(halves) : positiveHalvesToFloats(halves);
+    largest = largerSteps(largest, halves);
+    const scale = anyScales ? anyHalvesToFloats(halves) : usualHalvesToFloats(halves);
     sum = f32x4.add(sum, f32x4.mul(sumPairs(a, b), f32x4.mul(scale, v128.load32_splat(scales))));
     w += Q8_BLOCK_BYTES - Q8_QUADS_BYTES;
     scales += 8;
   }
   v128.store(y, sum);
-  return arePositive(largest);
+  return areUsual(largest);
 }
 
-/** Whether all scales of a panel are positive (or zero) and finite. */
-export function hasPositiveScales(w: usize, panelBytes: usize): bool {
+/** Whether all scales of a panel are positive and normal. */
+export function hasUsualScales(w: usize, panelBytes: usize): bool {
   let largest = i16x8.splat(0);
   for (const end = w + panelBytes; w < end; w += Q8_BLOCK_BYTES)
-    largest = i16x8.max_u(largest, v128.load64_zero(w, Q8_QUADS_BYTES));
-  return arePositive(largest);
+    largest = largerSteps(largest, v128.load64_zero(w, Q8_QUADS_BYTES));
+  return areUsual(largest);
 }
 
 // @ts-expect-error: decorators of AssemblyScript
@@ -156,7 +158,7 @@ function onePanelFourRows(
       b3 = i32x4.add(b3, i32x4.dot_i16x8_s(lower, x));
     }
     const halves = v128.load64_zero(w);
-    const scale = anyScales ? anyHalvesToFloats(halves) : positiveHalvesToFloats(halves);
+    const scale = anyScales ? anyHalvesToFloats(halves) : usualHalvesToFloats(halves);
     sum0 = f32x4.add(sum0, f32x4.mul(sumPairs(a0, b0), f32x4.mul(scale, v128.load32_splat(scales))));
     sum1 = f32x4.add(sum1, f32x4.mul(sumPairs(a1, b1), f32x4.mul(scale, v128.load32_splat(scales, 4))));
     sum2 = f32x4.add(sum2, f32x4.mul(sumPairs(a2, b2), f32x4.mul(scale, v128.load32_splat(scales, 8))));

@@ -3,9 +3,9 @@
  * signed bytes (VNNI): faster by half than 16 bits, and less exact. A module of its own, for engines without relaxed
  * SIMD cannot compile it. See `Int8Kernels`.
  */
-import { anyHalvesToFloats, positiveHalvesToFloats } from "./half.as";
+import { anyHalvesToFloats, usualHalvesToFloats } from "./half.as";
 import { BLOCK, largestOfBlock, Q8_BLOCK_BYTES, Q8_QUADS_BYTES, ROW_BLOCK } from "./layout.as";
-import { hasPositiveScales } from "./matmul-q8.as";
+import { hasUsualScales } from "./matmul-q8.as";
 
 export {
   matvecQ4_1,
@@ -91,12 +91,12 @@ export function matmulQ8(
     for (let panel = 0; panel < count; panel += 2) {
       const w = panels + <usize>panel * panelBytes;
       const pair = panel + 1 < count;
-      const positive = pair && hasPositiveScales(w, 2 * panelBytes);
+      const usual = pair && hasUsualScales(w, 2 * panelBytes);
       for (let row = first; row < end; row += 4) {
         const block = <usize>row * blocks * 4;
         const to = y + <usize>panel * 16 + <usize>row * yBytes;
         const from = q + <usize>row * <usize>columns;
-        if (positive) twoPanelsFourRows(false, w, panelBytes, from, scales + block, sums + block, to, yBytes);
+        if (usual) twoPanelsFourRows(false, w, panelBytes, from, scales + block, sums + block, to, yBytes);
         else if (pair) twoPanelsFourRows(true, w, panelBytes, from, scales + block, sums + block, to, yBytes);
         else onePanelFourRows(w, panelBytes, from, scales + block, sums + block, to, yBytes);
       }
@@ -170,8 +170,8 @@ function twoPanelsFourRows(
     }
     const aHalves = v128.load64_zero(w);
     const bHalves = v128.load64_zero(w + panelBytes);
-    const aScale = anyScales ? anyHalvesToFloats(aHalves) : positiveHalvesToFloats(aHalves);
-    const bScale = anyScales ? anyHalvesToFloats(bHalves) : positiveHalvesToFloats(bHalves);
+    const aScale = anyScales ? anyHalvesToFloats(aHalves) : usualHalvesToFloats(aHalves);
+    const bScale = anyScales ? anyHalvesToFloats(bHalves) : usualHalvesToFloats(bHalves);
     let rowScale = v128.load32_splat(scales);
     y0 = scaled(y0, a0, aScale, rowScale);
     z0 = scaled(z0, b0, bScale, rowScale);
