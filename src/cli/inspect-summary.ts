@@ -2,11 +2,13 @@
 import { OVERHEAD_BYTES } from "../engine/budget.ts";
 import { SluiceError } from "../errors.ts";
 import { formatBytes } from "../format-bytes.ts";
+import { readNumbers } from "../gguf/arrays.ts";
 import type { Gguf } from "../gguf/types.ts";
 import { countParameters, kvBytes, needsOf, recommend, usefulDtypes, usualContext } from "../plan/needs.ts";
 import { type Subject, subjectOf } from "../plan/subject.ts";
 import type { Dtype } from "../store/types.ts";
 import { createChatTemplate } from "../text/chat-template.ts";
+import { isHidden } from "../text/token-types.ts";
 import { countText } from "./plan-view.ts";
 import { printableLine } from "./printable.ts";
 import { textTable } from "./text-table.ts";
@@ -80,8 +82,14 @@ function tokenizerLine(gguf: Gguf): string {
   const pre = text(gguf, "tokenizer.ggml.pre");
   const tokens = gguf.metadata.get("tokenizer.ggml.tokens");
   const count = tokens?.type === "array" ? tokens.length : 0;
+  const types = gguf.metadata.get("tokenizer.ggml.token_type");
+  // What stands in for a tokenizer.json that is not there: no text becomes any of these.
+  const wordless =
+    types?.type === "array" && readNumbers(gguf, types).every((type) => isHidden(Number(type)));
   const words =
-    model === undefined ? "none" : `${model}${pre === undefined ? "" : ` (${pre})`}, ${count} tokens`;
+    model === undefined || wordless
+      ? "none, text cannot be read"
+      : `${model}${pre === undefined ? "" : ` (${pre})`}, ${count} tokens`;
   return `tokenizer: ${printableLine(words)}; chat template: ${printableLine(templateText(gguf))}`;
 }
 

@@ -1,3 +1,4 @@
+import { SluiceError } from "../errors.ts";
 import { createBpeEncoder, tooMany } from "./bpe.ts";
 import { type SpecialText, splitSpecial } from "./special-split.ts";
 import { createSpmEncoder, unmarkSpaces } from "./spm.ts";
@@ -25,6 +26,7 @@ export function createTokenizer(data: TokenizerData): Tokenizer {
   const userDefined = specialTexts(data, (type) => type === TOKEN_USER_DEFINED);
   const special = specialTexts(data, (type) => type === TOKEN_USER_DEFINED || isHidden(type));
   const longest = longestText(data);
+  const wordless = types.every(isHidden);
 
   function stored(id: number): Uint8Array {
     return texts.blob.subarray(texts.offsets[id], texts.offsets[id + 1]);
@@ -44,6 +46,7 @@ export function createTokenizer(data: TokenizerData): Tokenizer {
         ids.push(part);
       } else {
         const plain = shield.length > 0 ? without(part, shield) : part;
+        if (wordless && plain.length > 0) throw noWords();
         if (ids.length + plain.length / longest > most) throw tooMany(most);
         encodeText(spaceDue ? Buffer.concat([SPACE, plain]) : plain, ids, most);
       }
@@ -78,6 +81,12 @@ export function createTokenizer(data: TokenizerData): Tokenizer {
       return decodeUtf8(Buffer.concat(Array.from(ids, (id) => bytes(id, showSpecial))));
     },
   };
+}
+
+function noWords(): SluiceError {
+  return new SluiceError("unsupported", "the model came without a vocabulary: no text becomes tokens", {
+    next: "Put its tokenizer.json into the folder with the weights, and run again; ids can be given to `sluice logits`.",
+  });
 }
 
 /** Bytes of the longest token: a text has no fewer tokens than its length divided by this. */

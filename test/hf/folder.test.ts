@@ -202,6 +202,18 @@ describe("a folder with something wrong", () => {
   });
 });
 
+it("without tokenizer.json computes with ids, and says why text is refused", async () => {
+  const folder = join(root, "wordless");
+  makeHfFolder(MODEL, folder);
+  rmSync(join(folder, "tokenizer.json"));
+  const tokenizer = createTokenizer(buildTokenizerData(openModel(folder)));
+  expect(tokenizer.encode("", { bos: true })).toHaveLength(1);
+  expect(() => tokenizer.encode("Hello")).toThrow(
+    expect.objectContaining({ code: "unsupported", next: expect.stringContaining("tokenizer.json") }),
+  );
+  expect((await sluice(["inspect", folder])).stdout).toContain("tokenizer: none, text cannot be read");
+});
+
 /** Change some fields of a JSON file. */
 function change(folder: string, name: string, fields: object): void {
   const path = join(folder, name);
