@@ -63,13 +63,13 @@ export class Bar {
     this.update(already);
   }
 
-  /** Begin anew under another name. */
-  restart(name: string, total: number): void {
-    this.#name = name;
+  /** Begin anew under another name; some bytes may be there from the start, as in `add`. */
+  restart(name: string, total: number, already = 0): void {
+    this.#name = printableLine(name);
     this.#total = total;
-    this.#already = 0;
+    this.#already = already;
     this.#start = performance.now();
-    this.#bar?.start(total, 0, { name, ...payload(0, total, 0) });
+    this.#bar?.start(total, already, { name: this.#name, ...payload(already, total, 0) });
   }
 
   update(bytes: number): void {
@@ -84,9 +84,14 @@ function payload(done: number, total: number, rate: number): Record<string, stri
   return {
     done: formatBytes(done),
     all: formatBytes(total),
-    rate: rate > 0 ? `${(rate / 1e6).toFixed(0)} MB/s` : "",
+    rate: rate > 0 ? formatRate(rate) : "",
     left: done < total ? left : "",
   };
+}
+
+/** Bytes per second for people: whole megabytes, as disks have them, below ten as a network has them. */
+function formatRate(rate: number): string {
+  return rate >= 9.995e6 ? `${(rate / 1e6).toFixed(0)} MB/s` : `${formatBytes(rate)}/s`;
 }
 
 /** Seconds for people: `7 s`, `2:05`, `1:02:05`. */
