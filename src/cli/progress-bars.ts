@@ -5,21 +5,24 @@ import { isLively } from "./live-line.ts";
 import { printableLine } from "./printable.ts";
 
 const FRAMES_PER_SECOND = 10;
-/** Columns that everything beside the bar may take. */
-const TEXT_COLUMNS = 64;
+/** Columns that everything beside the bar and its name may take. */
+const TEXT_COLUMNS = 51;
+/** `embedding.bin` is the longest name of a file in the cache. */
+export const NAME_COLUMNS = 13;
 
 /** Several bars below each other, with bytes per second and the time that is left. */
 export class ProgressBars {
   readonly #bars: MultiBar | undefined;
 
-  constructor(stream: NodeJS.WriteStream = process.stderr) {
+  /** @param nameColumns of the longest name */
+  constructor(stream: NodeJS.WriteStream = process.stderr, nameColumns = NAME_COLUMNS) {
     if (!isLively(stream)) return;
     this.#bars = new MultiBar({
       stream,
       format: "{name} {bar} {percentage}%  {done} of {all}  {rate}  {left}",
       barCompleteChar: "█",
       barIncompleteChar: "░",
-      barsize: Math.min(30, Math.max(8, (stream.columns ?? 80) - TEXT_COLUMNS)),
+      barsize: Math.min(30, Math.max(8, (stream.columns ?? 80) - TEXT_COLUMNS - nameColumns)),
       fps: FRAMES_PER_SECOND,
       hideCursor: null,
       // Cut lines that are too long, instead of telling the terminal not to wrap: it would have to be told back.

@@ -5,8 +5,8 @@ import type { PullEvent } from "../hub/types.ts";
 import { note } from "./note.ts";
 import { type Bar, formatDuration, ProgressBars } from "./progress-bars.ts";
 
-/** Names may be long; bars must have room beside them. */
-const NAME_COLUMNS = 24;
+/** Names may be long; in 80 columns there must be room for a bar beside them. */
+const NAME_COLUMNS = 20;
 
 export class PullView {
   readonly #stream: NodeJS.WriteStream;
@@ -40,8 +40,9 @@ export class PullView {
       case "bytes":
         if (event.phase !== this.#phase) this.#show(event.phase);
         this.#one?.update(event.fileBytes);
+        if (event.phase === "check") break;
         this.#all?.update(event.doneBytes);
-        if (event.phase === "download") this.#tell(event.doneBytes);
+        this.#tell(event.doneBytes);
         break;
       case "retry":
         this.#line(`sluice: ${event.reason}; trying again in ${formatDuration(event.ms / 1000)}`);
@@ -68,9 +69,9 @@ export class PullView {
     this.#phase = phase;
     const { file, bytes, haveBytes } = this.#file;
     const already = phase === "download" ? haveBytes : 0;
-    const name = phase === "check" ? "checking what is here" : shortened(basename(file));
+    const name = phase === "check" ? "checking the start" : shortened(basename(file));
     const total = phase === "check" ? haveBytes : bytes;
-    this.#bars ??= new ProgressBars(this.#stream);
+    this.#bars ??= new ProgressBars(this.#stream, NAME_COLUMNS);
     if (this.#start.files > 1)
       this.#all ??= this.#bars.add("all".padEnd(NAME_COLUMNS), this.#start.bytes, this.#start.haveBytes);
     this.#one ??= this.#bars.add("", bytes);

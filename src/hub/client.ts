@@ -8,7 +8,7 @@ export const HUB = "https://huggingface.co";
 
 const STALL_MS = 30_000;
 /** A list of files has a few hundred kilobytes a page. */
-const MOST_BYTES = 64 << 20;
+const MOST_BYTES = 16 << 20;
 
 /** An answer whose body is still to come. */
 export interface Answer {

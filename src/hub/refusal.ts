@@ -1,5 +1,6 @@
 /** What a hub or the network says instead of a file, told in the user's words. */
 import { SluiceError } from "../errors.ts";
+import { formatBytes } from "../format-bytes.ts";
 import { errorCode } from "../store/io-error.ts";
 
 /** What is being pulled, for whom. */
@@ -105,10 +106,14 @@ export function unreachable(cause: unknown, endpoint: string): SluiceError {
 /** The error for a file that ended too early. */
 export function cutOff(cause: unknown, file: string, have: number, bytes: number): SluiceError {
   const reason = cause === undefined ? "the connection ended" : reasonOf(cause);
-  return new SluiceError("network", `${file} stopped after ${have} of ${bytes} bytes: ${reason}`, {
-    next: KEPT,
-    cause,
-  });
+  return new SluiceError(
+    "network",
+    `${file} stopped after ${formatBytes(have)} of ${formatBytes(bytes)}: ${reason}`,
+    {
+      next: KEPT,
+      cause,
+    },
+  );
 }
 
 /** Whether a connection that failed may succeed later, though the hub has never answered. */

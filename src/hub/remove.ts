@@ -42,13 +42,12 @@ export function findDownload(cacheDir: string, name: string): Download {
   const own = taken.flatMap(({ blob }) => (blob === undefined || kept.has(blob) ? [] : [blob]));
   const blobs = [...new Set([...own, ...leftovers])];
   for (const blob of blobs) checkIsFree(name, blob);
-  // A file that is no link is what it holds.
-  const files = taken.filter(({ blob }) => blob === undefined).map(({ path }) => path);
+  const sizes = [...taken.map(({ bytes }) => bytes), ...blobs.map((blob) => sizeOf(blob) ?? 0)];
   return {
     name,
     folder,
     files: [...wanted, ...(leftovers.length > 0 ? [`${leftovers.length} unfinished`] : [])],
-    bytes: [...files, ...blobs].reduce((sum, path) => sum + (sizeOf(path) ?? 0), 0),
+    bytes: sizes.reduce((sum, bytes) => sum + bytes, 0),
     paths: [...taken.map(({ path }) => path), ...blobs],
   };
 }

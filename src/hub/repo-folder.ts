@@ -32,6 +32,8 @@ export interface Pointer {
   readonly path: string;
   /** What it links to; undefined for a file, and for a link to something that is no blob of this repository. */
   readonly blob: string | undefined;
+  /** What it takes itself: of a link nothing. */
+  readonly bytes: number;
 }
 
 /** Where a repository is in the cache, or would be. */
@@ -96,9 +98,10 @@ export function writeMain(folder: string, commit: string): void {
 export function pointersIn(folder: string): Pointer[] {
   const blobs = join(folder, "blobs");
   return filesIn(join(folder, "snapshots")).map((path) => {
-    if (!lstatSync(path).isSymbolicLink()) return { path, blob: undefined };
+    const found = lstatSync(path);
+    if (!found.isSymbolicLink()) return { path, blob: undefined, bytes: found.size };
     const target = resolve(dirname(path), readlinkSync(path));
-    return { path, blob: dirname(target) === blobs ? target : undefined };
+    return { path, blob: dirname(target) === blobs ? target : undefined, bytes: 0 };
   });
 }
 
