@@ -41,9 +41,15 @@ const BESIDE = new Set([
  * @param repo `org/repo`
  * @param files paths of all files of the repository
  * @param quant as `chooseFile` takes it
+ * @param sizeOf what an error says behind the name of a model that there is
  * @throws SluiceError `bad-input`, with what there is
  */
-export function modelSet(repo: string, files: readonly string[], quant: string | undefined): ModelSet {
+export function modelSet(
+  repo: string,
+  files: readonly string[],
+  quant: string | undefined,
+  sizeOf: (files: readonly string[]) => string = () => "",
+): ModelSet {
   const spec = `hf:${repo}`;
   const asked = quant === undefined ? spec : `${spec}:${quant}`;
   const models = modelsAmong([...files].sort());
@@ -60,11 +66,12 @@ export function modelSet(repo: string, files: readonly string[], quant: string |
   const usual = quant === undefined && models.length > 1 ? fittingFiles(models, USUAL_QUANT) : [];
   const fitting = usual.length === 1 ? usual : fittingFiles(models, quant);
   if (fitting.length !== 1) {
-    const names = (fitting.length > 0 ? fitting : models).map(({ name }) => name);
+    const choice = fitting.length > 0 ? fitting : models;
+    const names = choice.map(({ name, files }) => name + sizeOf(files));
     const problem =
       fitting.length > 0 ? `${asked} could be ${fitting.length} models:` : `${asked} is not there; there is`;
     throw new SluiceError("bad-input", `${problem} ${listed(names)}`, {
-      next: `Name one by a part of its file name: ${spec}:${quantOf(names[0])}`,
+      next: `Name one by a part of its file name: ${spec}:${quantOf(choice[0].name)}`,
     });
   }
   const [model] = fitting;

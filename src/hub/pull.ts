@@ -95,7 +95,11 @@ function choose(
 ): Pull {
   const { name, commit } = repository;
   const byPath = new Map(repository.files.map((file) => [file.path, file]));
-  const set = modelSet(name, [...byPath.keys()], quant);
+  const sizeOf = (paths: readonly string[]) => {
+    const bytes = sum(paths.map((path) => byPath.get(path)!.bytes));
+    return bytes >= 0 ? ` (${formatBytes(bytes)})` : "";
+  };
+  const set = modelSet(name, [...byPath.keys()], quant, sizeOf);
   const files = set.files.map((path) => byPath.get(path)!);
   for (const file of files) checkFile(name, file);
   return { client, repo: name, set, files, commit, folder: folderOf(options.cacheDir, name), options };

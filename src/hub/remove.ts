@@ -1,13 +1,21 @@
 /** Downloads leave the Hugging Face cache: links, blobs that nothing else links to, and folders that are empty then. */
-import { readdirSync, rmdirSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, rmdirSync, rmSync } from "node:fs";
 import { basename, dirname, join, relative, sep } from "node:path";
 import { SluiceError } from "../errors.ts";
 import { parseHubName } from "../models-on-disk/find-model.ts";
-import { readMain, repoFolder } from "../models-on-disk/hugging-face.ts";
+import { readMain } from "../models-on-disk/hugging-face.ts";
 import { fittingFiles, listed, modelsAmong, namesIn, quantOf } from "../models-on-disk/model-files.ts";
 import { lockHolder } from "../store/lock.ts";
 import { safetensorsSet } from "./model-set.ts";
-import { INCOMPLETE, leftoversIn, lockPath, type Pointer, pointersIn, sizeOf } from "./repo-folder.ts";
+import {
+  folderOf,
+  INCOMPLETE,
+  leftoversIn,
+  lockPath,
+  type Pointer,
+  pointersIn,
+  sizeOf,
+} from "./repo-folder.ts";
 
 /** A model in the cache that may be removed. */
 export interface Download {
@@ -31,8 +39,8 @@ export interface Download {
  */
 export function findDownload(cacheDir: string, name: string): Download {
   const { repo, quant } = parseHubName(name);
-  const folder = repoFolder(cacheDir, repo);
-  if (folder === undefined) throw notHere(`${name} is not in the Hugging Face cache ${cacheDir}`);
+  const folder = folderOf(cacheDir, repo);
+  if (!existsSync(folder)) throw notHere(`${name} is not in the Hugging Face cache ${cacheDir}`);
   const pointers = pointersIn(folder);
   const wanted = new Set(wantedFiles(folder, pointers, name, quant));
   const taken = pointers.filter((pointer) => wanted.has(pathInRepo(folder, pointer)));

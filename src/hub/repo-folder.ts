@@ -36,9 +36,10 @@ export interface Pointer {
   readonly bytes: number;
 }
 
-/** Where a repository is in the cache, or would be. */
+/** Where a repository is in the cache, or would be: an absolute path, as those that links lead to. */
 export function folderOf(cacheDir: string, repo: string): string {
-  return repoFolder(cacheDir, repo) ?? join(cacheDir, `models--${repo.replaceAll("/", "--")}`);
+  const root = resolve(cacheDir);
+  return repoFolder(root, repo) ?? join(root, `models--${repo.replaceAll("/", "--")}`);
 }
 
 export function blobPath(folder: string, { digest }: Pick<HubFile, "digest">): string {

@@ -112,9 +112,12 @@ describe("pull", () => {
   it.each([
     [
       "hf:org/Tiny-GGUF",
-      /could be 2 models: Tiny-F16.gguf, Tiny-Q8_0.gguf\n {2}Name one .*: hf:org\/Tiny-GGUF:F16/,
+      /could be 2 models: Tiny-F16.gguf \(3.00 MB\), Tiny-Q8_0.gguf \(2.02 MB\)\n {2}Name one .*: hf:org\/Tiny-GGUF:F16/,
     ],
-    ["hf:org/Tiny-GGUF:q5", /hf:org\/Tiny-GGUF:q5 is not there; there is Tiny-F16.gguf, Tiny-Q8_0.gguf/],
+    [
+      "hf:org/Tiny-GGUF:q5",
+      /hf:org\/Tiny-GGUF:q5 is not there; there is Tiny-F16.gguf \(3.00 MB\), Tiny-Q8_0.gguf \(2.02 MB\)/,
+    ],
     [
       "org/Tiny-GGUF:Q8_0",
       /no name of a model on a Hugging Face hub\n {2}Perhaps hf:org\/Tiny-GGUF:Q8_0 is meant/,

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { findDownload, removeDownload } from "../../src/hub/remove.ts";
 import { blobPath, placeFile, snapshotPath, writeMain } from "../../src/hub/repo-folder.ts";
@@ -111,6 +111,14 @@ describe("removing", () => {
     expect(remove("hf:org/repo:Q8_0").bytes).toBe(10);
     expect(blobs()).toEqual(["5.incomplete"]);
     expect(remove("hf:org/repo")).toMatchObject({ files: ["1 unfinished"], bytes: 5 });
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  it("knows the blobs of a cache that is named from here", () => {
+    add(NEW, "a-Q8_0.gguf", "1", 10);
+    const download = findDownload(relative(process.cwd(), cacheDir), "hf:org/repo");
+    expect(download.bytes).toBe(10);
+    removeDownload(download);
     expect(existsSync(folder)).toBe(false);
   });
 
