@@ -274,6 +274,24 @@ describe("pull", () => {
   });
 });
 
+const vectors = new URL("../../../shared/vectors/models/hf/smollm3-gqa8", import.meta.url).pathname;
+describe.runIf(existsSync(vectors))("a repository of safetensors", () => {
+  it("is pulled, inspected and removed as one", async () => {
+    const files = readdirSync(vectors).map((name) => [name, readFileSync(join(vectors, name))]);
+    const folders = await FakeHub.start("org/Folder", Object.fromEntries(files));
+    env = { ...env, HF_ENDPOINT: folders.endpoint };
+    try {
+      const { code, stdout, stderr } = await command("pull", "hf:org/Folder");
+      expect(code, stderr).toBe(0);
+      expect(readdirSync(stdout.trim())).not.toContain("transformers-logits.f32.bin");
+      expect((await command("inspect", "hf:org/Folder")).stdout).toContain("smollm3");
+      expect((await command("rm", "hf:org/Folder", "--yes")).stdout).toMatch(/19.2 MB freed/);
+    } finally {
+      await folders.stop();
+    }
+  });
+});
+
 describe("rm", () => {
   it("of a download frees its bytes, and keeps what others use", async () => {
     await command("pull", NAME);
