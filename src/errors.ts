@@ -6,8 +6,9 @@
  * - `bad-cache`: an unpacked model is damaged or of another format version
  * - `bad-session`: a saved conversation is damaged or of another format version
  * - `no-space`: the disk is or would be full
- * - `locked`: another process is unpacking the same model
+ * - `locked`: another process is unpacking or downloading the same model
  * - `io`: the operating system refused a read or a write
+ * - `network`: a hub cannot be reached, refuses, or sends something else than it said
  * - `context-full`: the conversation no longer fits the context
  * - `bad-input`: an argument, message file or template that makes no sense
  * - `aborted`: stopped by its AbortSignal
@@ -20,6 +21,7 @@ export type ErrorCode =
   | "no-space"
   | "locked"
   | "io"
+  | "network"
   | "context-full"
   | "bad-input"
   | "aborted";

@@ -31,6 +31,8 @@ export type {
 export { type ErrorCode, SluiceError } from "./errors.ts";
 export { openGguf } from "./gguf/open.ts";
 export type { Gguf, MetadataValue, TensorInfo } from "./gguf/types.ts";
+export { pullModel } from "./hub/pull.ts";
+export type { PatienceOptions, PullEvent, PullOptions, PullResult } from "./hub/types.ts";
 export type { KvType } from "./kernels/types.ts";
 export type { Hyperparameters, LayerShape } from "./model/types.ts";
 export { type Cache, openCache } from "./store/cache.ts";

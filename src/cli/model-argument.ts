@@ -2,7 +2,7 @@ import { homedir, userInfo } from "node:os";
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { findModel } from "../models-on-disk/find-model.ts";
-import { modelPlaces } from "../models-on-disk/places.ts";
+import { modelPlaces, type Places } from "../models-on-disk/places.ts";
 import { tell } from "./tell.ts";
 
 /** The small chat model that comes with sluice. */
@@ -23,7 +23,12 @@ export const MODEL_FILE_ARGUMENT = `${MODEL_FILE} ${DEFAULT}`;
 
 /** The file that a name in another program's store means; paths are given back. */
 export function resolveModel(text: string): string {
-  return findModel(text, modelPlaces({ env: process.env, home: homedir() || userInfo().homedir }));
+  return findModel(text, places());
+}
+
+/** Where other programs keep their models here. */
+export function places(): Places {
+  return modelPlaces({ env: process.env, home: homedir() || userInfo().homedir });
 }
 
 /**

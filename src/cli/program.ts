@@ -30,6 +30,12 @@ const COMMANDS: readonly {
     load: async () => (await import("./watch.ts")).watchCommand(),
   },
   {
+    name: "pull",
+    usage: "[name]",
+    summary: "download a model from Hugging Face",
+    load: async () => (await import("./pull.ts")).pullCommand(),
+  },
+  {
     name: "unpack",
     usage: "[model]",
     summary: "unpack a model into the cache, once",
@@ -94,6 +100,12 @@ const COMMANDS: readonly {
     usage: "<recording> [other]",
     summary: "show where the time went, from what --timings has written",
     load: async () => (await import("./report.ts")).reportCommand(),
+  },
+  {
+    name: "rm",
+    usage: "<name...>",
+    summary: "delete downloaded models",
+    load: async () => (await import("./rm.ts")).rmCommand(),
   },
   {
     name: "cache",

@@ -5,21 +5,24 @@ import { isLively } from "./live-line.ts";
 import { printableLine } from "./printable.ts";
 
 const FRAMES_PER_SECOND = 10;
-/** Columns that everything beside the bar may take. */
-const TEXT_COLUMNS = 64;
+/** Columns that everything beside the bar and its name may take. */
+const TEXT_COLUMNS = 51;
+/** `embedding.bin` is the longest name of a file in the cache. */
+export const NAME_COLUMNS = 13;
 
 /** Several bars below each other, with bytes per second and the time that is left. */
 export class ProgressBars {
   readonly #bars: MultiBar | undefined;
 
-  constructor(stream: NodeJS.WriteStream = process.stderr) {
+  /** @param nameColumns of the longest name */
+  constructor(stream: NodeJS.WriteStream = process.stderr, nameColumns = NAME_COLUMNS) {
     if (!isLively(stream)) return;
     this.#bars = new MultiBar({
       stream,
       format: "{name} {bar} {percentage}%  {done} of {all}  {rate}  {left}",
       barCompleteChar: "█",
       barIncompleteChar: "░",
-      barsize: Math.min(30, Math.max(8, (stream.columns ?? 80) - TEXT_COLUMNS)),
+      barsize: Math.min(30, Math.max(8, (stream.columns ?? 80) - TEXT_COLUMNS - nameColumns)),
       fps: FRAMES_PER_SECOND,
       hideCursor: null,
       // Cut lines that are too long, instead of telling the terminal not to wrap: it would have to be told back.
@@ -63,13 +66,13 @@ export class Bar {
     this.update(already);
   }
 
-  /** Begin anew under another name. */
-  restart(name: string, total: number): void {
-    this.#name = name;
+  /** Begin anew under another name; some bytes may be there from the start, as in `add`. */
+  restart(name: string, total: number, already = 0): void {
+    this.#name = printableLine(name);
     this.#total = total;
-    this.#already = 0;
+    this.#already = already;
     this.#start = performance.now();
-    this.#bar?.start(total, 0, { name, ...payload(0, total, 0) });
+    this.#bar?.start(total, already, { name: this.#name, ...payload(already, total, 0) });
   }
 
   update(bytes: number): void {
@@ -84,9 +87,14 @@ function payload(done: number, total: number, rate: number): Record<string, stri
   return {
     done: formatBytes(done),
     all: formatBytes(total),
-    rate: rate > 0 ? `${(rate / 1e6).toFixed(0)} MB/s` : "",
+    rate: rate > 0 ? formatRate(rate) : "",
     left: done < total ? left : "",
   };
+}
+
+/** Bytes per second for people: whole megabytes, as disks have them, below ten as a network has them. */
+function formatRate(rate: number): string {
+  return rate >= 9.995e6 ? `${(rate / 1e6).toFixed(0)} MB/s` : `${formatBytes(rate)}/s`;
 }
 
 /** Seconds for people: `7 s`, `2:05`, `1:02:05`. */

@@ -3,10 +3,7 @@ import { formatBytes } from "../format-bytes.ts";
 import { type Medium, mediumOf } from "../store/medium.ts";
 import type { UnpackEvent } from "../unpack/types.ts";
 import { note } from "./note.ts";
-import { type Bar, ProgressBars } from "./progress-bars.ts";
-
-/** `embedding.bin` is the longest. */
-const NAME_COLUMNS = 13;
+import { type Bar, NAME_COLUMNS, ProgressBars } from "./progress-bars.ts";
 
 export class UnpackView {
   readonly #stream: NodeJS.WriteStream;

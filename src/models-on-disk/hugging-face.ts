@@ -16,6 +16,7 @@ const FOLDER = /^models--(.+)$/;
  */
 export function findHuggingFace(hub: string, repo: string, quant: string | undefined): string {
   const spec = `hf:${repo}`;
+  const asked = quant === undefined ? spec : `${spec}:${quant}`;
   const folder = repoFolder(hub, repo);
   const snapshots = folder === undefined ? [] : snapshotFolders(folder);
   if (snapshots.length === 0) {
@@ -23,7 +24,7 @@ export function findHuggingFace(hub: string, repo: string, quant: string | undef
       "bad-input",
       `${spec} is not in the Hugging Face cache ${hub}; there is ${listed(repos(hub))}`,
       {
-        next: "Download it there, set HF_HOME or HF_HUB_CACHE if the cache is elsewhere, or give the path of a file.",
+        next: `\`sluice pull ${asked}\` downloads it; HF_HOME or HF_HUB_CACHE name another cache.`,
       },
     );
   }
@@ -33,7 +34,9 @@ export function findHuggingFace(hub: string, repo: string, quant: string | undef
     all.find(({ files }) => files.length > 0) ??
     all[0];
   const weights = files.length === 0 && quant === undefined ? weightsOf(snapshots) : undefined;
-  return weights ?? chooseFile(spec, files, quant, snapshot);
+  return (
+    weights ?? chooseFile(spec, files, quant, snapshot, `\`sluice pull ${asked}\` looks for it on the hub.`)
+  );
 }
 
 /** The first snapshot that has the model in safetensors. */
@@ -44,17 +47,17 @@ function weightsOf(snapshots: readonly string[]): string | undefined {
   });
 }
 
-/** Names of repositories are the same in any case. */
-function repoFolder(hub: string, repo: string): string | undefined {
+/** The folder of a repository, whose name is the same in any case; undefined where there is none. */
+export function repoFolder(hub: string, repo: string): string | undefined {
   const wanted = `models--${repo.replaceAll("/", "--")}`.toLowerCase();
   const name = namesIn(hub).find((name) => name.toLowerCase() === wanted);
   return name && join(hub, name);
 }
 
 /** The one that `refs/main` names, then the others, newest first. */
-function snapshotFolders(repo: string): string[] {
+export function snapshotFolders(repo: string): string[] {
   const all = namesIn(join(repo, "snapshots"));
-  const main = mainRevision(repo);
+  const main = readMain(repo);
   const time = (name: string) =>
     name === main
       ? Infinity
@@ -64,7 +67,8 @@ function snapshotFolders(repo: string): string[] {
     .map((name) => join(repo, "snapshots", name));
 }
 
-function mainRevision(repo: string): string | undefined {
+/** The commit that `main` is in the folder of a repository. */
+export function readMain(repo: string): string | undefined {
   try {
     return readFileSync(join(repo, "refs", "main"), "utf8").trim();
   } catch {

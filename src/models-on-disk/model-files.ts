@@ -9,6 +9,8 @@ export interface ModelFile {
   readonly name: string;
   /** The file, or a part. */
   readonly path: string;
+  /** Paths within the folder of the file, or of all parts that are there, with `/`. */
+  readonly files: readonly string[];
 }
 
 /** What goes with a model and is none: projectors of vision models, importance matrices. */
@@ -39,13 +41,20 @@ export function filesBelow(folder: string): string[] {
 
 /** The models in a folder and those below it. */
 export function modelFiles(folder: string): ModelFile[] {
-  const found = new Map<string, ModelFile>();
-  for (const file of filesBelow(folder)) {
+  return modelsAmong(filesBelow(folder)).map((model) => ({ ...model, path: join(folder, model.files[0]) }));
+}
+
+/** The models among files of one folder, by their paths within it: of a split one all parts make one. */
+export function modelsAmong(files: readonly string[]): Omit<ModelFile, "path">[] {
+  const found = new Map<string, { readonly name: string; readonly files: string[] }>();
+  for (const file of files) {
     if (!/\.gguf$/i.test(file) || NO_MODEL.test(file)) continue;
     const name = file.replace(/-\d{5,}-of-\d{5,}(?=\.gguf$)/i, "");
     // A set and a whole model may have one name but for the numbers.
     const key = `${name} ${parsePartName(file)?.count ?? 1}`;
-    if (!found.has(key)) found.set(key, { name, path: join(folder, file) });
+    const model = found.get(key);
+    if (model === undefined) found.set(key, { name, files: [file] });
+    else model.files.push(file);
   }
   return [...found.values()];
 }
@@ -56,6 +65,7 @@ export function modelFiles(folder: string): ModelFile[] {
  * @param spec what the user has typed, without the quant
  * @param quant a part of the file name between its dashes and dots, else any part of it, in any case; none: there must
  *   be one model only
+ * @param elsewhere what else can be done where it is not here
  * @throws SluiceError `bad-input`, with what there is
  */
 export function chooseFile(
@@ -63,6 +73,7 @@ export function chooseFile(
   files: readonly ModelFile[],
   quant: string | undefined,
   folder: string,
+  elsewhere?: string,
 ): string {
   const fitting = fittingFiles(files, quant);
   if (fitting.length === 1) return fitting[0].path;
@@ -71,7 +82,9 @@ export function chooseFile(
       "bad-input",
       `${spec} has no GGUF file here; in ${folder} there is ${listed(filesBelow(folder))}`,
       {
-        next: "sluice takes GGUF files from there: download one of this model, or of a repository that has it as GGUF.",
+        next:
+          elsewhere ??
+          "sluice takes GGUF files from there: download one of this model, or of a repository that has it as GGUF.",
       },
     );
   }
@@ -82,12 +95,20 @@ export function chooseFile(
     fitting.length > 0
       ? `${asked} could be ${fitting.length} models: ${listed(names)}`
       : `${asked} is not here; of ${spec} there is ${listed(names)}`,
-    { next: `Name one by a part of its file name: ${spec}:${quantOf(names[0])}` },
+    {
+      next: [
+        `Name one by a part of its file name: ${spec}:${quantOf(names[0])}`,
+        ...(elsewhere !== undefined && fitting.length === 0 ? [elsewhere] : []),
+      ].join("; "),
+    },
   );
 }
 
 /** The models whose names have this quant in them, as `chooseFile` takes it; all where there is none. */
-export function fittingFiles(files: readonly ModelFile[], quant: string | undefined): readonly ModelFile[] {
+export function fittingFiles<T extends { readonly name: string }>(
+  files: readonly T[],
+  quant: string | undefined,
+): readonly T[] {
   if (quant === undefined) return files;
   const wanted = quant.toLowerCase();
   const texts = files.map((file) => ({ file, text: file.name.toLowerCase() }));
@@ -106,7 +127,7 @@ function hasWord(text: string, word: string): boolean {
 }
 
 /** What in a file name tells one quant from another: `Q4_K_M`; else the name. */
-function quantOf(name: string): string {
+export function quantOf(name: string): string {
   return (
     /(?:^|[-./])((?:UD-)?(?:I?Q\d\w*|TQ\d\w*|B?F(?:16|32)|MXFP4\w*))(?=[-./]|$)/i.exec(name)?.[1] ?? name
   );

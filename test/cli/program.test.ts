@@ -60,7 +60,7 @@ describe("help", () => {
 
 describe("usage errors: exit 2, what is wrong, how to get help", () => {
   it.each<[string[], RegExp, string]>([
-    [["rum"], /unknown command 'rum'\n\(Did you mean run\?\)/, "sluice --help"],
+    [["runn"], /unknown command 'runn'\n\(Did you mean run\?\)/, "sluice --help"],
     [["--frob"], /unknown option '--frob'/, "sluice --help"],
     [
       ["run", MODEL, "--promt", "x"],

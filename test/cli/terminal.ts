@@ -1,5 +1,6 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFile, execFileSync, spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { expect } from "vitest";
 import { environment, MAIN } from "./spawn.ts";
 
@@ -21,11 +22,26 @@ export interface TerminalOptions {
  *
  * @returns all that was printed, and the same as text: without control sequences, and status lines
  */
-export function onTerminal(
+export function onTerminal(argv: readonly string[], steps: readonly Step[], options: TerminalOptions = {}) {
+  return outcome(execFileSync("python3", script(argv, steps, options), settings(options)).toString());
+}
+
+/** The same while this process goes on, so that it can be what the command talks to. */
+export async function besideTerminal(
   argv: readonly string[],
   steps: readonly Step[],
-  { hangup = false, signal = 0, variables = {} }: TerminalOptions = {},
+  options: TerminalOptions = {},
 ) {
+  const run = promisify(execFile);
+  const { stdout } = await run("python3", script(argv, steps, options), settings(options));
+  return outcome(stdout);
+}
+
+function script(
+  argv: readonly string[],
+  steps: readonly Step[],
+  { hangup = false, signal = 0 }: TerminalOptions,
+): string[] {
   const job = {
     argv: [process.execPath, MAIN, ...argv],
     steps: steps.map(([wait, send, columns]) => ({ wait, send, ...(columns && { size: [24, columns] }) })),
@@ -33,9 +49,15 @@ export function onTerminal(
     signal,
     timeout: 50,
   };
-  const script = fileURLToPath(new URL("./terminal.py", import.meta.url));
-  const result = execFileSync("python3", [script, JSON.stringify(job)], { env: environment(variables) });
-  const { output, text, code, missed, cooked } = JSON.parse(result.toString());
+  return [fileURLToPath(new URL("./terminal.py", import.meta.url)), JSON.stringify(job)];
+}
+
+function settings({ variables = {} }: TerminalOptions) {
+  return { env: environment(variables), encoding: "utf8", maxBuffer: 1 << 24 } as const;
+}
+
+function outcome(result: string) {
+  const { output, text, code, missed, cooked } = JSON.parse(result);
   expect(missed, output).toEqual([]);
   return {
     output: output as string,

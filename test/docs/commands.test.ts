@@ -1,29 +1,13 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { environment, MAIN, MODEL } from "../cli/spawn.ts";
+import { commandsOf, pattern } from "./console.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
-
-/** Every command of a page with the output that is said to follow it. */
-function commandsOf(file: string): [string, string][] {
-  const page = readFileSync(join(root, "docs", file), "utf8");
-  return [...page.matchAll(/```console\n(.*?)```/gs)].flatMap(([, block]) =>
-    block.split(/^(?=\$ )/m).map((part): [string, string] => {
-      const [command, ...output] = part.split("\n");
-      return [command.replace(/^\$ /, ""), output.join("\n")];
-    }),
-  );
-}
-
-/** What is printed may stand for "…": lines where it is alone, else a part of one. */
-function pattern(output: string): RegExp {
-  const escaped = output.trimEnd().replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-  return new RegExp(`^${escaped.replace(/^…$/gm, "[^]*?").replace(/…/g, ".*")}$`);
-}
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-commands-"));
 const env = environment({ SLUICE_CACHE_DIR: join(folder, "cache"), CI: "1" });
