@@ -40,10 +40,14 @@ const MOST_PARALLEL = 64;
 const DEFAULT_PARALLEL = 32;
 
 const DETAILS = `
-A line of the input is a JSON text, or an object: {"prompt": "…"} or {"messages": […]}, and with it id, system,
-temperature, top_k, top_p, min_p, repeat_penalty, repeat_last_n, seed, max_tokens, stop, chat_template_kwargs.
-CSV has them as columns; of .txt every line is a prompt. Results come as they are done; when all are there, the
-file is put in the order of the input. The same command goes on with a file that is not complete.`;
+A line of the input is a JSON text, or an object: {"prompt": "…"}, or
+{"messages": […]}, and with it id, system, temperature, top_k, top_p, min_p,
+repeat_penalty, repeat_last_n, seed, max_tokens, stop, chat_template_kwargs.
+CSV has them as columns; of .txt every line is a prompt.
+
+Results are written as they come; when all are there, the file is put in the
+order of the input. The same command goes on with a file that is not complete.
+With temperature 0 or a seed, each result is what run gives for it.`;
 
 export function batchCommand(): Command {
   const command = new Command("batch")
@@ -115,9 +119,10 @@ async function batch(
   const folder = await ensureUnpacked(path, given);
   const keyOf = keyMaker(openCache(folder), settings);
   await withOutput(name, { format, head: writer.head, force }, async (output) => {
-    const known = input.repeatable
-      ? await surveyFile(input, shard, { name, done: output.done }, keyOf)
-      : { total: undefined, done: output.done.size };
+    const known =
+      input.repeatable || input.empty
+        ? await surveyFile(input, shard, { name, done: output.done }, keyOf)
+        : { total: undefined, done: output.done.size };
     const { total, done } = known;
     if (total === done) {
       tell(total === 0 ? "sluice: there are no prompts" : `sluice: all ${total} are done already`);

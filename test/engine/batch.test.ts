@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { Engine } from "../../src/engine/engine.ts";
-import { Sequence } from "../../src/engine/kv-cache.ts";
+import { KvPool, Sequence } from "../../src/engine/kv-cache.ts";
 import type { Model } from "../../src/engine/model.ts";
 import type { Row } from "../../src/engine/row-filler.ts";
+import { SluiceError } from "../../src/errors.ts";
 import type { BatchOptions, BatchRequest } from "../../src/index.ts";
 import { modelFolder } from "./model-fixture.ts";
 
@@ -143,5 +144,137 @@ describe("a batch", () => {
       logits.stop();
       await model.close();
     }
+  });
+
+  it("computes what prompts begin with in common only once", async () => {
+    const model = await models.open(models.make({ type: "q8_0" }), { dtype: "q8", parallel: 32 });
+    const requests = Array.from({ length: 32 }, (_, seed) => ({
+      prompt: [...tokens(400, 7), ...tokens(12, seed + 20)],
+      sampling: { temperature: 0 },
+      maxTokens: 3,
+    }));
+    const { results, summary } = await batch(model, requests);
+    expect(results).toEqual(await alone(model, requests));
+    expect(summary.reused).toBe(31 * 400);
+    expect(summary.promptRows).toBe(32 * 412 - summary.reused);
+    // Four for the beginning, four for what is left, two for the other tokens, and one where a part waits.
+    expect(summary.sweeps).toBeLessThan(12);
+    await model.close();
+  });
+
+  it("lets sequences wait and begin again where memory is short, and gives the same", async () => {
+    const model = await models.open(models.make({ type: "q8_0", context: 2048 }), {
+      dtype: "q8",
+      parallel: 8,
+    });
+    const requests = Array.from({ length: 12 }, (_, seed) => ({
+      prompt: tokens(40 + seed * 9, seed),
+      sampling: { seed, temperature: 1.5 },
+      maxTokens: 200,
+    }));
+    const want = await alone(model, requests);
+    let taken = 0;
+    let most = 0;
+    const { take, give } = KvPool.prototype;
+    const full = () => new SluiceError("context-full", "full");
+    const spies = [
+      vi.spyOn(KvPool.prototype, "take").mockImplementation(function (this: KvPool) {
+        if (taken === 11) throw full();
+        most = Math.max(most, ++taken);
+        return take.call(this);
+      }),
+      vi.spyOn(KvPool.prototype, "give").mockImplementation(function (this: KvPool, block) {
+        if (!this.isShared(block)) taken--;
+        give.call(this, block);
+      }),
+      // As if there were more room than there is.
+      vi.spyOn(KvPool.prototype, "room").mockImplementation(() => 20 - taken),
+    ];
+    try {
+      const { results, summary } = await batch(model, requests);
+      expect(results).toEqual(want);
+      expect(summary.restarts).toBeGreaterThan(0);
+      expect(summary.parallel).toBeGreaterThan(1);
+      expect(most).toBe(11);
+      expect(taken).toBe(0);
+      const [long] = requestsOf([tokens(800, 1)]);
+      expect((await batch(model, [long, requests[0]])).results).toEqual(["context-full: full", want[0]]);
+    } finally {
+      for (const spy of spies) spy.mockRestore();
+      await model.close();
+    }
+  });
+
+  it("gives an error for a request that makes no sense, and answers the others", async () => {
+    const model = await models.open(models.make(), { contextLength: 100, parallel: 4 });
+    const good = { prompt: tokens(90, 3), sampling: { temperature: 0 } };
+    const requests: BatchRequest[] = [
+      { prompt: [] },
+      { prompt: tokens(101, 1) },
+      { prompt: [1, 2, 100_000] },
+      { prompt: [1], sampling: { temperature: -1 } },
+      { prompt: [1], stop: [""] },
+      { prompt: [1], maxTokens: Number.NaN },
+      { prompt: [1, 2], maxTokens: 0 },
+      good,
+    ];
+    const { results, summary } = await batch(model, requests);
+    expect(results.slice(0, 6)).toEqual([
+      "bad-input: the prompt is empty: it has no tokens",
+      "context-full: the prompt has 101 tokens, and the context holds 100",
+      "bad-input: token 100000 is not in the vocabulary of 512",
+      "bad-input: temperature is -1, but must be a number from 0 up",
+      "bad-input: a text to stop at is empty",
+      "bad-input: maxTokens is NaN, but must be a number from 0 up",
+    ]);
+    expect(results.slice(6)).toEqual([JSON.stringify(["length", [], ""]), ...(await alone(model, [good]))]);
+    expect(summary).toMatchObject({ answers: 2, errors: 6 });
+    await model.close();
+  });
+
+  it("takes requests as they come, and begins with those that are there", async () => {
+    const model = await models.open(models.make(), { parallel: 4 });
+    const [first, second] = requestsOf([tokens(5, 1), tokens(6, 2)]);
+    let open = () => {};
+    const gate = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    async function* source() {
+      yield first;
+      await gate;
+      yield second;
+    }
+    const order: BatchRequest[] = [];
+    for await (const { request } of model.batch(source())) {
+      order.push(request);
+      open();
+    }
+    expect(order).toEqual([first, second]);
+    await model.close();
+  });
+
+  it("can be stopped and left, and passes on what its source throws", async () => {
+    const model = await models.open(models.make(), { parallel: 4 });
+    const requests = requestsOf([tokens(5, 1), tokens(60, 2)], 500);
+    const stop = new AbortController();
+    const stopped = batch(model, requests, {
+      signal: stop.signal,
+      onProgress: ({ sweeps }) => sweeps > 3 && stop.abort(),
+    });
+    await expect(stopped).rejects.toMatchObject({ code: "aborted" });
+    const waiting = new AbortController();
+    setTimeout(() => waiting.abort(), 20);
+    const endless = { [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) };
+    await expect(model.batch(endless, { signal: waiting.signal }).next()).rejects.toMatchObject({
+      code: "aborted",
+    });
+    function* broken(): Generator<BatchRequest> {
+      yield requests[0];
+      throw new Error("no more");
+    }
+    await expect(batch(model, broken() as never)).rejects.toThrow("no more");
+    for await (const _ of model.batch(requestsOf([tokens(5, 1), tokens(60, 2)]))) break;
+    expect(await alone(model, requestsOf([tokens(5, 1)]))).toHaveLength(1);
+    await model.close();
   });
 });

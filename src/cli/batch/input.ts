@@ -8,6 +8,8 @@ export interface Input {
   readonly columns: readonly string[] | undefined;
   /** Whether it can be read more than once. */
   readonly repeatable: boolean;
+  /** Whether there are no prompts. */
+  readonly empty: boolean;
   items(): AsyncIterable<Item>;
 }
 
@@ -29,6 +31,7 @@ export async function openInput(path: string, format: InputFormat): Promise<Inpu
     format,
     columns,
     repeatable,
+    empty: first.done === true,
     items: () => (repeatable ? readItems(path, format) : resume(first, items)),
   };
 }
