@@ -49,6 +49,7 @@ try {
     makeModel(path, { ...PRESETS["tiny"], ...SHAPE });
   }
   const { folder } = await unpack(path, { root: values["cache-dir"] ?? root, dtype });
+  /** @type {Awaited<ReturnType<typeof measure>>[]} */
   const runs = [];
   for (const parallel of counts) runs.push(await measure(folder, parallel));
   if (values.json) console.log(JSON.stringify(runs));
