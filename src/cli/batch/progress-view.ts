@@ -77,10 +77,10 @@ export function summaryText(summary: BatchSummary, errors: number): string {
   const { answers, sweeps, rows, generated, reused, restarts, parallel, ms } = summary;
   const parts = [
     `${plural(answers, "answer")}${errors > 0 ? ` and ${plural(errors, "error")}` : ""} in ${formatDuration(ms / 1000)}`,
-    `${plural(generated, "token")}, ${((generated * 1000) / ms).toFixed(1)} per second`,
   ];
   if (sweeps > 0)
     parts.push(
+      `${plural(generated, "token")}, ${((generated * 1000) / ms).toFixed(1)} per second`,
       `${plural(sweeps, "sweep")} of ${(rows / sweeps).toFixed(1)} rows, ${(generated / sweeps).toFixed(1)} new tokens each`,
       `up to ${plural(parallel, "sequence")} at a time`,
     );

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import { afterAll, describe, expect, it, vi } from "vitest";
-import { Engine } from "../../src/engine/engine.ts";
-import { KvPool, Sequence } from "../../src/engine/kv-cache.ts";
-import type { Model } from "../../src/engine/model.ts";
-import type { Row } from "../../src/engine/row-filler.ts";
-import { SluiceError } from "../../src/errors.ts";
-import type { BatchOptions, BatchRequest } from "../../src/index.ts";
-import { modelFolder } from "./model-fixture.ts";
+import { Engine } from "../../../src/engine/engine.ts";
+import { KvPool, Sequence } from "../../../src/engine/kv-cache.ts";
+import type { Model } from "../../../src/engine/model.ts";
+import type { Row } from "../../../src/engine/row-filler.ts";
+import { SluiceError } from "../../../src/errors.ts";
+import type { BatchOptions, BatchRequest } from "../../../src/index.ts";
+import { modelFolder } from "../model-fixture.ts";
 
 const models = modelFolder();
 afterAll(() => models.remove());
