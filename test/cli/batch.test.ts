@@ -1,5 +1,13 @@
 import { spawn, spawnSync } from "node:child_process";
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -245,6 +253,11 @@ describe("batch that was stopped", () => {
     await untouched("other.jsonl", `${whole}${whole}`, [], "two results of prompt 1");
     await untouched("other.csv", "prompt\nHello!\n", [], "something else than results");
     expect((await batch([input, "-o", input])).stderr).toContain("this command reads it");
+    expect(await batch([input, "-o", at("nowhere/out.jsonl")])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("no such file or folder"),
+    });
+    expect(existsSync(at("nowhere"))).toBe(false);
     write("other.jsonl", "my notes");
     expect(await batch([input, "-o", at("other.jsonl"), ...argv, "--force"])).toMatchObject({ code: 0 });
     expect(read("other.jsonl")).toBe(whole);

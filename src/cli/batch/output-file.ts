@@ -10,6 +10,7 @@ import {
   writeFileSync,
   writeSync,
 } from "node:fs";
+import { dirname } from "node:path";
 import { SluiceError } from "../../errors.ts";
 import { ioError } from "../../store/io-error.ts";
 import { acquireLock } from "../../store/lock.ts";
@@ -43,6 +44,7 @@ export class OutputFile implements Output {
   readonly #fd: number;
   readonly #written: Written[];
   #end: number;
+  #open = true;
 
   private constructor(
     path: string,
@@ -77,13 +79,15 @@ export class OutputFile implements Output {
     }: { readonly format: OutputFormat; readonly head: string; readonly force: boolean },
   ): Promise<OutputFile> {
     const path = endOfLinks(name);
-    const release = await attempt(name, () =>
-      acquireLock(path, {
+    const release = await attempt(name, () => {
+      // The lock would make a folder that is not there.
+      statSync(dirname(path));
+      return acquireLock(path, {
         signal: interruptSignal,
         doing: "writing",
         onWait: ({ pid }) => tell(`sluice: process ${pid} is writing ${printableLine(name)}: waiting for it`),
-      }),
-    );
+      });
+    });
     try {
       const size = statSync(path, { throwIfNoEntry: false })?.size;
       const found = force || !size ? { results: [], end: 0 } : await readResults(path, format, head);
@@ -135,6 +139,8 @@ export class OutputFile implements Output {
       } finally {
         closeSync(to);
       }
+      // Not every system replaces a file that is open.
+      this.#closeFile();
       renameSync(temporary, this.#path);
     } catch (error) {
       rmSync(temporary, { force: true });
@@ -143,8 +149,13 @@ export class OutputFile implements Output {
   }
 
   close(): void {
-    closeSync(this.#fd);
+    this.#closeFile();
     this.#release();
+  }
+
+  #closeFile(): void {
+    if (this.#open) closeSync(this.#fd);
+    this.#open = false;
   }
 
   /** All of it or nothing. */

@@ -30,7 +30,8 @@ export class RequestSource<Request> {
   async take(wait: boolean, signal: AbortSignal | undefined): Promise<Request | undefined> {
     if (this.#ready.length === 0 && !this.#ended) {
       this.#next ??= this.#read();
-      await Promise.race([this.#next, wait ? untilAborted(signal) : sleep(PATIENCE_MS)]);
+      if (wait) await unlessAborted(this.#next, signal);
+      else await Promise.race([this.#next, sleep(PATIENCE_MS)]);
       throwIfAborted(signal);
     }
     if (this.#failure) throw this.#failure.error;
@@ -38,9 +39,10 @@ export class RequestSource<Request> {
   }
 
   /** Tell the source that nobody wants more. */
-  close(): void {
+  async close(): Promise<void> {
     if (this.#ended || this.#next) return;
-    void this.#iterator.return?.();
+    this.#ended = true;
+    await this.#iterator.return?.();
   }
 
   async #read(): Promise<void> {
@@ -57,8 +59,12 @@ export class RequestSource<Request> {
   }
 }
 
-function untilAborted(signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    signal?.addEventListener("abort", () => resolve(), { once: true });
+async function unlessAborted(next: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  let stop = () => {};
+  const aborted = new Promise<void>((resolve) => {
+    stop = resolve;
   });
+  signal?.addEventListener("abort", stop);
+  if (!signal?.aborted) await Promise.race([next, aborted]);
+  signal?.removeEventListener("abort", stop);
 }

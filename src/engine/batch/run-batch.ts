@@ -40,8 +40,8 @@ export async function* runBatch<Request extends BatchRequest>(
       yield* await batch.sweep();
     }
   } finally {
-    source.close();
     batch.close();
+    await source.close();
   }
 }
 
