@@ -13,6 +13,14 @@
  *
  * @module
  */
+export type {
+  BatchAnswer,
+  BatchOptions,
+  BatchProgress,
+  BatchRequest,
+  BatchResult,
+  BatchSummary,
+} from "./engine/batch/types.ts";
 export { compareEmbeddings, type Embeddings, type NearToken } from "./engine/embeddings.ts";
 export { Model, type OpenOptions } from "./engine/model.ts";
 export type { Session, SessionSnapshot } from "./engine/session.ts";

@@ -12,6 +12,7 @@ export interface EngineFlags {
   readonly ram?: number | "auto";
   readonly kv?: KvType;
   readonly ctxSize?: number;
+  readonly parallel?: number;
 }
 
 /** Options of how a model runs, not of what it says. */
@@ -36,8 +37,8 @@ export function addEngineOptions(command: Command): Command {
     );
 }
 
-export function engineOptions({ threads, ram, kv, ctxSize }: EngineFlags): EngineOptions {
-  return { threads, ram, kvType: kv, contextLength: ctxSize };
+export function engineOptions({ threads, ram, kv, ctxSize, parallel }: EngineFlags): EngineOptions {
+  return { threads, ram, kvType: kv, contextLength: ctxSize, parallel };
 }
 
 const UNITS = ["", "k", "m", "g", "t"];

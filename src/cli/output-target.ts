@@ -23,7 +23,7 @@ const PRECIOUS: readonly (readonly [magic: string, name: string])[] = [
   [MODEL, "a model file"],
   ["sluice chat\n", "a saved conversation: `sluice sessions rm` deletes it"],
 ];
-const INPUT_ARGUMENTS = new Set(["model", "recording", "other"]);
+const INPUT_ARGUMENTS = new Set(["model", "file", "recording", "other"]);
 /** Where the path of `--chat-template-file` is kept once its file was read. */
 export const TEMPLATE_PATH = "chatTemplatePath";
 const OUTPUTS = new Set(["out", "html", "timings"]);

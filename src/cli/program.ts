@@ -24,6 +24,12 @@ const COMMANDS: readonly {
     load: async () => (await import("./chat.ts")).chatCommand(),
   },
   {
+    name: "batch",
+    usage: "[model] [file]",
+    summary: "answer many prompts at once, from a file into a file",
+    load: async () => (await import("./batch.ts")).batchCommand(),
+  },
+  {
     name: "watch",
     usage: "[model]",
     summary: "generate one answer, and see layers, disk and memory at work",

@@ -50,7 +50,8 @@ function decodeTexts(at: string, { ms, tokens = 0, limit = Infinity }: Pace): st
   ];
 }
 
-function bar(fraction: number): string {
+/** A share as a bar. */
+export function bar(fraction: number): string {
   const full = Math.round(fraction * BAR_COLUMNS);
   return "█".repeat(full) + "░".repeat(BAR_COLUMNS - full);
 }

@@ -96,6 +96,6 @@ export async function readPrompt(
 }
 
 /** Without the newline that ends the last line. */
-async function readBlock(path: string): Promise<string> {
+export async function readBlock(path: string): Promise<string> {
   return (await readText(path)).replace(/\r?\n$/, "");
 }

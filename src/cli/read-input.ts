@@ -9,7 +9,7 @@ import { decodeUtf8 } from "../text/utf8.ts";
 import { interruptSignal } from "./interrupt.ts";
 
 /** Far more than any model can read at once, and little enough to hold: devices and pipes may never end. */
-const MOST_BYTES = 32_000_000;
+export const MOST_BYTES = 32_000_000;
 
 const TOO_LONG = "Give less text at once: no context of a model holds as much.";
 
@@ -54,6 +54,20 @@ export async function readFile(path: string, advice = TOO_LONG): Promise<Buffer>
     throw unreadable(path, error);
   }
   return readWhole(stream, path, advice);
+}
+
+/**
+ * The bytes of a file, or of stdin where the path is `-`, as they come.
+ *
+ * @throws SluiceError `io` where it cannot be read, `aborted`
+ */
+export async function* readPieces(path: string): AsyncGenerator<Buffer> {
+  try {
+    yield* addAbortSignal(interruptSignal, path === "-" ? process.stdin : openStream(path));
+  } catch (error) {
+    throwIfAborted(interruptSignal);
+    throw unreadable(path === "-" ? "stdin" : path, error);
+  }
 }
 
 /** A stream that never holds up the process: pipes and terminals may be silent for as long as they like. */

@@ -13,7 +13,7 @@ import { isStoreName } from "../models-on-disk/find-model.ts";
 const TUNABLES = "glibc.malloc.hugetlb=1:glibc.malloc.arena_max=1";
 /** Young objects are collected after one megabyte, not sixteen. */
 const NODE_FLAGS = ["--max-semi-space-size=1"];
-const STREAMING = ["run", "chat", "watch", "logits", "lens", "bench", "plan"];
+const STREAMING = ["run", "chat", "batch", "watch", "logits", "lens", "bench", "plan"];
 /** Below this a model is read from the page cache, where huge pages gain nothing, and there is memory. */
 const LARGE_BYTES = 256 * 1024 * 1024;
 /** Set in the second process. */

@@ -8,7 +8,7 @@ import { BLOCK_POSITIONS } from "./kv-cache.ts";
 
 /** Rows (tokens) in a sweep at most: longer prompts take several. */
 export const MAXIMUM_ROWS = 128;
-/** Rows of a sweep that may ask for logits. */
+/** Rows of a sweep that may ask for logits, where more are not wanted; of one with a lens always. */
 export const MAXIMUM_ASKED = 16;
 
 /** Panels fill up to four rows, so matrix products write multiples of four values. */
@@ -76,6 +76,7 @@ export function allocateBuffers(
   arena: Pick<Arena, "allocate">,
   model: Hyperparameters,
   threads: number,
+  maximumAsked = MAXIMUM_ASKED,
 ): Buffers {
   const widest = (values: (layer: Hyperparameters["layers"][number]) => number) =>
     Math.max(...model.layers.map(values));
@@ -121,7 +122,7 @@ export function allocateBuffers(
     byteSums: rows(Math.ceil(model.width / BLOCK_COLUMNS)),
     scratch: arena.allocate(threads * scratchBytes),
     scratchBytes,
-    logits: arena.allocate(MAXIMUM_ASKED * logitsStride * 4),
+    logits: arena.allocate(maximumAsked * logitsStride * 4),
     qStride,
     kvStride,
     projectedStride,

@@ -3,6 +3,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import type { Address, KvType } from "../kernels/types.ts";
 import { createRelaxedKernels, createWasmKernels } from "../kernels/wasm.ts";
 import type { Hyperparameters } from "../model/types.ts";
+import { isPacked } from "../store/packed-panel.ts";
 import { mainClock } from "../stream/clock.ts";
 import { Control } from "../stream/control.ts";
 import { Lanes } from "../stream/lanes.ts";
@@ -47,6 +48,7 @@ const lanes = data.lanes && new Lanes(data.stages, threads, data.lanes);
 const clock = mainClock(data.origin);
 const team = new Team(control, thread);
 const dtypes = stageDtypes(plan);
+const packed = dtypes.some((stage) => [...stage.values()].some(isPacked));
 const shapes = attentionShapes(model, data.kvType);
 const port = parentPort!;
 
@@ -81,7 +83,10 @@ function runSweeps(): never {
       started = now;
       if (part !== "attention") control.stage = stage + 1;
     };
-    forward({ model, buffers, kernels, int8, shapes, weights, dtypes, team, words, partDone }, job);
+    forward(
+      { model, buffers, kernels, int8, shapes, weights, dtypes, team, tiles: job, packed, words, partDone },
+      job,
+    );
     cursor.finishSweep();
     // The main thread will look at the lanes of all threads.
     team.barrier();

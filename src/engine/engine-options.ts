@@ -3,6 +3,7 @@ import { KV_TYPES } from "../kernels/kv-layout.ts";
 import type { KvType } from "../kernels/types.ts";
 import type { Observer } from "../timing/types.ts";
 import type { Ram } from "./budget.ts";
+import { MAXIMUM_ROWS } from "./buffers.ts";
 
 export interface EngineOptions {
   /** Compute threads; default: one for each processor. */
@@ -13,6 +14,8 @@ export interface EngineOptions {
   readonly kvType?: KvType | undefined;
   /** Longest context that will be used. */
   readonly contextLength?: number | undefined;
+  /** Sequences that may be generated at a time (see `Model.batch`); default: 1. */
+  readonly parallel?: number | undefined;
   /**
    * Whether weights are read past the page cache, where the disk lets them; default: what is faster by a measurement of
    * the disk.
@@ -26,12 +29,14 @@ export interface EngineOptions {
 const MAXIMUM_THREADS = 256;
 
 /** @throws SluiceError `bad-input` for what is no such option */
-export function checkOptions({ threads, kvType, ram, contextLength }: EngineOptions): void {
+export function checkOptions({ threads, kvType, ram, contextLength, parallel = 1 }: EngineOptions): void {
   const refuse = (name: string, value: unknown, wanted: string): never => {
     throw new SluiceError("bad-input", `${name} is ${String(value)}, but must be ${wanted}`);
   };
   if (!isWhole(threads) || threads < 1 || threads > MAXIMUM_THREADS)
     refuse("threads", threads, `a whole number from 1 to ${MAXIMUM_THREADS}`);
+  if (!isWhole(parallel) || parallel < 1 || parallel > MAXIMUM_ROWS)
+    refuse("parallel", parallel, `a whole number from 1 to ${MAXIMUM_ROWS}`);
   if (kvType === undefined || !KV_TYPES.includes(kvType))
     refuse("kvType", kvType, `one of ${KV_TYPES.join(", ")}`);
   if (ram !== undefined && ram !== "auto" && !(isWhole(ram) && ram >= 0))

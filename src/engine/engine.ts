@@ -25,6 +25,7 @@ import { checkOptions, type EngineOptions } from "./engine-options.ts";
 import { BLOCK_POSITIONS, KvPool, kvBlockBytes, type Sequence } from "./kv-cache.ts";
 import { lensBytes, lensResult } from "./lens.ts";
 import { type Row, RowFiller } from "./row-filler.ts";
+import { type Tiles, usualTiles } from "./tiles.ts";
 import type { TokenLogprob } from "./types.ts";
 import { Workers } from "./workers.ts";
 
@@ -38,6 +39,8 @@ export interface SweepOptions {
   readonly lens?: boolean | undefined;
   /** (vocabulary) for each row that asks: where its logits go. Absent: into new arrays. */
   readonly logits?: readonly Float32Array[] | undefined;
+  /** How the rows are computed, which then lie in the order of their kinds; absent: as those of one sequence. */
+  readonly tiles?: Tiles | undefined;
 }
 
 export interface SweepResult {
@@ -51,6 +54,8 @@ export interface SweepResult {
 const PROGRESS_MS = 100;
 /** Positions of KV cache that a budget leaves room for, where the context is not shorter. */
 const RESERVED_POSITIONS = 4096;
+/** The same for each of many sequences, where the budget is left to us. */
+const RESERVED_FOR_EACH = 512;
 
 /**
  * The weights of one model, streaming, and the threads that compute with them. One sweep at a time; any number of
@@ -58,7 +63,10 @@ const RESERVED_POSITIONS = 4096;
  */
 export class Engine {
   readonly maximumRows = MAXIMUM_ROWS;
-  readonly maximumAsked = MAXIMUM_ASKED;
+  /** Rows of a sweep that may ask for logits: as many as sequences are wanted at a time, or more. */
+  readonly maximumAsked: number;
+  /** Sequences that may be generated at a time. */
+  readonly parallel: number;
   readonly #cache: Cache;
   readonly #arena: Arena;
   readonly #buffers: Buffers;
@@ -102,16 +110,22 @@ export class Engine {
     this.observer = options.observer;
     this.#cache = cache;
     this.#arena = new Arena();
-    this.#buffers = allocateBuffers(this.#arena, model, threads);
+    this.parallel = options.parallel ?? 1;
+    this.maximumAsked = Math.max(MAXIMUM_ASKED, this.parallel);
+    this.#buffers = allocateBuffers(this.#arena, model, threads, this.maximumAsked);
     this.#kv = new KvPool(this.#arena, model, kvType, this.ringBytes + this.#arena.used);
     const share = stagingBytes(plan, threads);
     const staging = Array.from({ length: threads }, () => this.#arena.allocate(share));
 
-    const positions = Math.min(options.contextLength ?? RESERVED_POSITIONS, RESERVED_POSITIONS);
+    const { contextLength = RESERVED_POSITIONS, ram } = options;
+    const positions = Math.max(
+      Math.min(contextLength, RESERVED_POSITIONS),
+      ram === "auto" ? this.parallel * Math.min(contextLength, RESERVED_FOR_EACH) : 0,
+    );
     const kvBytes = Math.ceil(positions / BLOCK_POSITIONS) * kvBlockBytes(model, kvType);
     const available = availableMemory();
     const budget = residentBudget({
-      ram: options.ram,
+      ram,
       ringBytes: this.ringBytes,
       weightBytes: plan.chunks.reduce((sum, chunk) => sum + chunk.bytes, 0),
       kvBytes,
@@ -163,6 +177,11 @@ export class Engine {
     );
   }
 
+  /** Positions of KV cache that there is still memory for, in whole blocks. */
+  get kvRoom(): number {
+    return this.#kv.room() * BLOCK_POSITIONS;
+  }
+
   createSequence(contextLength: number): Sequence {
     return this.#kv.createSequence(contextLength);
   }
@@ -182,9 +201,13 @@ export class Engine {
 
   async #sweep(
     rows: readonly Row[],
-    { signal, kind, onStage, lens = false, logits: targets }: SweepOptions,
+    { signal, kind, onStage, lens = false, logits: targets, tiles: given }: SweepOptions,
   ): Promise<SweepResult> {
     throwIfAborted(signal);
+    const asked = rows.filter((row) => row.logits).length;
+    const most = lens ? MAXIMUM_ASKED : this.maximumAsked;
+    const tiles = given ?? usualTiles(rows.length, asked);
+    if (asked > most) throw new RangeError(`${asked} rows want logits, ${most} at most`);
     if (this.#closed) throw new SluiceError("aborted", "the model was closed");
     const start = performance.now();
     const abort = () => this.#control.stop();
@@ -202,7 +225,6 @@ export class Engine {
       }, PROGRESS_MS);
     try {
       const embedding = this.#filler.fill(rows, start);
-      const asked = rows.filter((row) => row.logits).length;
       const filled = performance.now();
       signal?.addEventListener("abort", abort);
       const cold = !this.#workers.running;
@@ -211,7 +233,12 @@ export class Engine {
       this.progress.begin(asked);
       const { model } = this.#cache.manifest;
       if (lens && this.#lens === 0) this.#lens = this.#arena.allocate(lensBytes(model, this.threads));
-      this.#control.postJob(this.#sweeps, { rows: rows.length, asked, lens: lens ? this.#lens : 0 });
+      this.#control.postJob(this.#sweeps, {
+        rows: rows.length,
+        asked,
+        lens: lens ? this.#lens : 0,
+        ...tiles,
+      });
       await this.#workers.done();
       const logits = this.#takeLogits(asked, targets);
       const observer = kind === undefined ? undefined : this.observer;

@@ -10,7 +10,7 @@ import { attention } from "./attention.ts";
 import { feedForward } from "./feed-forward.ts";
 import { Lens } from "./lens.ts";
 import { at, type Machine } from "./machine.ts";
-import { finishLogits, inputOf, isRounded, normalizeRows } from "./steps.ts";
+import { finishLogits, inputOf, isRounded, normalizeRows, roundRows } from "./steps.ts";
 
 const OUTPUT = ["output", "token_embd"] as const;
 
@@ -54,8 +54,8 @@ function output(machine: Machine, asked: number, lens: Lens | undefined): void {
   const [first, end] = [team.firstRow(asked), team.endRow(asked)];
   const from = (index: number) => at(x, words[askedTable / 4 + index], width);
   normalizeRows(machine, stage, "output_norm", [first, end], from, (index) => at(normed, index, width));
-  const input = inputOf(machine, normed);
-  if (rounded) kernels.quantizeRows(normed, asked, width, first, end, 0, width, input.rounded, input.scales);
+  const input = inputOf(machine, normed, machine.tiles.tiledAsked);
+  if (rounded) roundRows(machine, input, asked, width, { rows: [first, end], columns: [0, width] });
   team.barrier();
   weights.multiply(matrix, kernels, input, asked, logits, logitsStride);
   if (model.logitScale === undefined && model.logitCap === undefined) return;

@@ -4,7 +4,7 @@ import { headBytes } from "../kernels/kv-layout.ts";
 import type { Address, AttentionShape, KvType } from "../kernels/types.ts";
 import type { Hyperparameters } from "../model/types.ts";
 import { availableMemory } from "../stream/available-memory.ts";
-import type { Arena } from "./arena.ts";
+import { type Arena, MEMORY_BYTES } from "./arena.ts";
 
 /** Positions in a block: the step in which a KV cache grows. */
 export const BLOCK_POSITIONS = 64;
@@ -60,6 +60,8 @@ export class KvPool {
   readonly #blockBytes: number;
   readonly #spare: number;
   readonly #free: Address[] = [];
+  /** Of blocks that several sequences have: how many more than one. */
+  readonly #shared = new Map<Address, number>();
   #stamps = 0;
 
   /** @param spare bytes of memory that a first sweep takes beside the KV cache */
@@ -110,8 +112,27 @@ export class KvPool {
     );
   }
 
+  /** Give a block back; of one that is shared this is one of the shares. */
   give(block: Address): void {
-    this.#free.push(block);
+    const others = this.#shared.get(block);
+    if (others === undefined) this.#free.push(block);
+    else if (others === 1) this.#shared.delete(block);
+    else this.#shared.set(block, others - 1);
+  }
+
+  /** Let one more sequence have a block. */
+  share(block: Address): void {
+    this.#shared.set(block, (this.#shared.get(block) ?? 0) + 1);
+  }
+
+  isShared(block: Address): boolean {
+    return this.#shared.has(block);
+  }
+
+  /** Blocks that can still be taken, by the memory that is available and by the end of the engine's own. */
+  room(): number {
+    const bytes = Math.min(availableMemory(), MEMORY_BYTES - this.#arena.used) - this.#spare;
+    return this.#free.length + Math.max(0, Math.floor(bytes / (this.#blockBytes + 64)));
   }
 
   /** A number that no block has had. */
@@ -144,12 +165,24 @@ export class Sequence {
 
   /** Make room for positions 0 … length - 1. */
   reserve(length: number): void {
-    while (this.#blocks.length * BLOCK_POSITIONS < length) {
-      const block = this.#pool.take();
-      this.#arena.words(this.table, this.#blocks.length + 1)[this.#blocks.length] = block;
-      this.#blocks.push(block);
-      this.#stamps.push(this.#pool.stamp());
+    while (this.#blocks.length * BLOCK_POSITIONS < length)
+      this.#put(this.#blocks.length, this.#pool.take(), this.#pool.stamp());
+  }
+
+  /**
+   * Begin as another sequence does: its positions 0 … length - 1, which it must hold. Whole blocks are shared with it, what
+   * is left over is copied. This sequence must be empty.
+   *
+   * @throws SluiceError `context-full`; the sequence is shorter then
+   */
+  beginAs(other: Sequence, length: number): void {
+    const whole = Math.floor(length / BLOCK_POSITIONS);
+    for (let index = 0; index < whole; index++) {
+      const block = other.#blocks[index];
+      this.#pool.share(block);
+      this.#put(index, block, other.#stamps[index]);
     }
+    if (length > whole * BLOCK_POSITIONS) this.#putCopy(whole, other.#blocks[whole]);
   }
 
   /** Keep only positions 0 … length - 1; blocks that are not needed go back to the pool. */
@@ -158,8 +191,26 @@ export class Sequence {
       this.#pool.give(this.#blocks.pop()!);
       this.#stamps.pop();
     }
+    if (length % BLOCK_POSITIONS === 0) return;
     // The rest of a block that was cut will be written anew.
-    if (length % BLOCK_POSITIONS > 0) this.#stamps[this.#stamps.length - 1] = this.#pool.stamp();
+    const last = this.#blocks.length - 1;
+    const block = this.#blocks[last];
+    if (this.#pool.isShared(block)) {
+      this.#putCopy(last, block);
+      this.#pool.give(block);
+    } else this.#stamps[last] = this.#pool.stamp();
+  }
+
+  #put(index: number, block: Address, stamp: number): void {
+    this.#arena.words(this.table, index + 1)[index] = block;
+    this.#blocks[index] = block;
+    this.#stamps[index] = stamp;
+  }
+
+  #putCopy(index: number, from: Address): void {
+    const block = this.#pool.take();
+    this.#arena.bytes(block, this.#blockBytes).set(this.#arena.bytes(from, this.#blockBytes));
+    this.#put(index, block, this.#pool.stamp());
   }
 
   /** Its blocks in order; the last one may hold zeros or leftovers behind the positions in use. */
@@ -167,6 +218,11 @@ export class Sequence {
     return this.#blocks.map((block, index) => {
       return { stamp: this.#stamps[index], bytes: this.#arena.bytes(block, this.#blockBytes) };
     });
+  }
+
+  /** How many positions its blocks hold. */
+  get capacity(): number {
+    return this.#blocks.length * BLOCK_POSITIONS;
   }
 
   /** Bytes of its blocks. */

@@ -3,6 +3,7 @@ import type { Hyperparameters, TensorRole } from "../model/types.ts";
 import type { TensorDtype } from "../store/types.ts";
 import type { Buffers } from "./buffers.ts";
 import type { Team } from "./team.ts";
+import type { Tiles } from "./tiles.ts";
 import type { Weights } from "./weights.ts";
 
 /** What a thread computes with. */
@@ -18,6 +19,10 @@ export interface Machine {
   /** What the weights of each layer are made of, last those of the output. */
   readonly dtypes: readonly ReadonlyMap<TensorRole, TensorDtype>[];
   readonly team: Team;
+  /** How the rows of this sweep are computed. */
+  readonly tiles: Tiles;
+  /** Whether there are packed weights: of these a row alone gives other sums than one in a tile. */
+  readonly packed: boolean;
   /** The engine's memory as uint32, for the tables in it. */
   readonly words: Uint32Array;
   /** Called when a part of a layer (or, last, the output) is done. */

@@ -9,6 +9,9 @@ import { createTokenizer } from "../text/tokenizer.ts";
 import { decodeTokenizerData } from "../text/tokenizer-data.ts";
 import type { ChatMessage, Tokenizer } from "../text/types.ts";
 import type { Observer } from "../timing/types.ts";
+import { runBatch } from "./batch/run-batch.ts";
+import type { BatchOptions, BatchRequest, BatchResult, BatchSummary } from "./batch/types.ts";
+import { MAXIMUM_ASKED } from "./buffers.ts";
 import { Engine } from "./engine.ts";
 import type { EngineOptions } from "./engine-options.ts";
 import type { Row } from "./row-filler.ts";
@@ -85,6 +88,30 @@ export class Model {
   }
 
   /**
+   * Answer many requests in the same sweeps: those that are given first begin first, and results come as they are done.
+   * Each is what a session of its own would give (with temperature 0 or a seed), and what two prompts begin with in common
+   * is computed once. How many are at work at a time follows from `parallel` of `open` and from the memory for their KV
+   * caches. A request that makes no sense, or does not fit, gives an error as its result.
+   *
+   * @example
+   * const model = await Model.open(folder, { parallel: 32 });
+   * const requests = questions.map((content) => ({ prompt: model.encodeChat([{ role: "user", content }]) }));
+   * for await (const result of model.batch(requests))
+   *   console.log(requests.indexOf(result.request), "answer" in result ? result.answer.text : result.error.message);
+   *
+   * @throws SluiceError `aborted`, and whatever `requests` throws
+   */
+  batch<Request extends BatchRequest>(
+    requests: AsyncIterable<Request> | Iterable<Request>,
+    options: BatchOptions = {},
+  ): AsyncGenerator<BatchResult<Request>, BatchSummary> {
+    const { vocabulary, layers } = this.manifest.model;
+    const { tokenizer, contextLength } = this;
+    const model = { engine: this.#engine, tokenizer, vocabulary, contextLength, layers: layers.length };
+    return runBatch(model, requests, options);
+  }
+
+  /**
    * Logits of every position of a text, in order.
    *
    * @param onRow gets (vocabulary) float32 for each position
@@ -106,7 +133,7 @@ export class Model {
     try {
       for (let first = 0; first < ids.length; ) {
         const rows = ids
-          .slice(first, first + this.#engine.maximumAsked)
+          .slice(first, first + MAXIMUM_ASKED)
           .map((token, index): Row => ({ sequence, position: first + index, token, logits: true }));
         const onStage = (layer: number) => onProgress?.(layer, first);
         const { logits } = await this.#engine.sweep(rows, { signal, onStage });
@@ -148,9 +175,7 @@ export class Model {
     try {
       for (let first = 0; first < ids.length; ) {
         const lens = first >= firstAsked;
-        const end = lens
-          ? first + this.#engine.maximumAsked
-          : Math.min(first + this.#engine.maximumRows, firstAsked);
+        const end = lens ? first + MAXIMUM_ASKED : Math.min(first + this.#engine.maximumRows, firstAsked);
         const rows = ids
           .slice(first, end)
           .map((token, index): Row => ({ sequence, position: first + index, token, logits: lens }));

@@ -10,6 +10,7 @@ import { Arena } from "./arena.ts";
 import { allocateBuffers, type Buffers, MAXIMUM_ROWS } from "./buffers.ts";
 import type { ComputeData } from "./compute-worker.ts";
 import { KvPool, type Sequence } from "./kv-cache.ts";
+import { usualTiles } from "./tiles.ts";
 import { Workers } from "./workers.ts";
 
 /** A layer as a cache holds it. */
@@ -170,7 +171,7 @@ class Stage {
     });
     if (!this.#workers.running) await this.#workers.start(() => this.#control.reset());
     for (const _ of plan.chunks) this.#control.produce();
-    this.#control.postJob(this.#sweeps, { rows, asked: 0 });
+    this.#control.postJob(this.#sweeps, { rows, asked: 0, lens: 0, ...usualTiles(rows, 0) });
     await this.#workers.done();
     return this.#times.take(this.#sweeps++).stages[0].computeMs;
   }

@@ -4,7 +4,7 @@ import type { Hyperparameters, RopeParameters } from "../model/types.ts";
 import type { RowReader } from "../stream/row-reader.ts";
 import type { StageTiming } from "../timing/types.ts";
 import type { Arena } from "./arena.ts";
-import { type Buffers, MAXIMUM_ASKED, MAXIMUM_ROWS } from "./buffers.ts";
+import { type Buffers, MAXIMUM_ROWS } from "./buffers.ts";
 import type { Sequence } from "./kv-cache.ts";
 import { fillRopeRow, ropeFrequencies } from "./rope-table.ts";
 
@@ -61,16 +61,13 @@ export class RowFiller {
         throw new SluiceError("bad-input", `token ${token} is not in the vocabulary of ${vocabulary}`);
       sequence.reserve(position + 1);
     }
-    const askedRows = this.#fillTables(rows);
-    if (askedRows > MAXIMUM_ASKED)
-      throw new RangeError(`${askedRows} rows want logits, ${MAXIMUM_ASKED} at most`);
+    this.#fillTables(rows);
     const readMs = this.#fillEmbeddings(rows);
     const bytes = rows.length * this.#embedding.rowBytes;
     return { bytes, readMs, waitMs: readMs, computeMs: performance.now() - start - readMs };
   }
 
-  /** @returns how many rows ask for logits */
-  #fillTables(rows: readonly Row[]): number {
+  #fillTables(rows: readonly Row[]): void {
     const { rowTable, askedTable } = this.#buffers;
     const table = this.#arena.words(rowTable, 2 * rows.length);
     const asked = this.#arena.words(askedTable, MAXIMUM_ROWS);
@@ -85,7 +82,6 @@ export class RowFiller {
         fillRopeRow(frequencies, position, magnitude, angles);
       }
     }
-    return askedRows;
   }
 
   /** @returns milliseconds of reading */

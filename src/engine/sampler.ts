@@ -39,9 +39,10 @@ export const SAMPLING_DEFAULTS = {
  * A sampler in llama.cpp's order: repeat penalty, top-k, top-p, min-p, then temperature and the draw. With
  * temperature 0 the most probable token (of the lowest id, where several are) after the penalty.
  *
+ * @param candidates of the vocabulary, where several samplers take turns with them: then they take memory once
  * @throws SluiceError `bad-input` naming an option that is out of its range
  */
-export function createSampler(options: SamplingOptions = {}): Sampler {
+export function createSampler(options: SamplingOptions = {}, candidates = new Candidates(0)): Sampler {
   const { temperature, topK, topP, minP, repeatPenalty, repeatLastN } = { ...SAMPLING_DEFAULTS, ...options };
   check("temperature", temperature, Number.isFinite(temperature) && temperature >= 0, "a number from 0 up");
   check("top-k", topK, Number.isSafeInteger(topK) && topK >= 0, "a whole number from 0 up");
@@ -60,7 +61,6 @@ export function createSampler(options: SamplingOptions = {}): Sampler {
     ["min-p", keepMinP(minP)],
   ];
   const random = createRandom(seed);
-  let candidates = new Candidates(0);
   return {
     temperature,
     sample(logits, recent, watch) {

@@ -5,12 +5,6 @@ import { BLOCK_COLUMNS, isQuantized } from "../store/panel.ts";
 import { at, type Machine } from "./machine.ts";
 import type { Input } from "./weights.ts";
 
-/**
- * Rows from which on activations may be rounded to 8 bits. Fewer rows give to the bit what each of them alone would
- * give: decoding, and whatever is to equal it.
- */
-const BYTE_ROWS = 32;
-
 /** norm(x), with the norm of this role and its bias: rows [first, end), this thread's, from x to y (width each). */
 export function normalizeRows(
   machine: Machine,
@@ -41,7 +35,7 @@ export function readStream(
   matrices: readonly TensorRole[],
   rows: number,
 ): Input {
-  const { model, buffers, kernels, team, dtypes } = machine;
+  const { model, buffers, team, dtypes } = machine;
   const { x, normed } = buffers;
   const { width } = model;
   // The same rows as in the sum that made x: no barrier needed before.
@@ -53,30 +47,25 @@ export function readStream(
   }
   const input = inputOf(machine, present || (role === "ffn_norm" && model.parallel) ? normed : x);
   if (isRounded(machine, layer, matrices))
-    kernels.quantizeRows(input.x, rows, width, first, end, 0, width, input.rounded, input.scales);
+    roundRows(machine, input, rows, width, { rows: [first, end], columns: [0, width] });
   team.barrier();
-  return inBytes(machine, layer, matrices, input, rows);
+  return inBytes(machine, layer, matrices, input);
 }
 
 /**
  * The same input in tiles of 8 bits, where these are exact and the prompt is long. Only for what has just been
  * normalized, which suffers least: two thirds of the arithmetic.
  */
-function inBytes(
-  machine: Machine,
-  layer: number,
-  roles: readonly TensorRole[],
-  input: Input,
-  rows: number,
-): Input {
-  const { model, buffers, int8, team, dtypes } = machine;
-  if (int8 === undefined || rows < BYTE_ROWS || input.x === buffers.x) return input;
+function inBytes(machine: Machine, layer: number, roles: readonly TensorRole[], input: Input): Input {
+  const { model, buffers, int8, team, tiles, dtypes } = machine;
+  const rows = tiles.bytes;
+  if (int8 === undefined || rows === 0 || input.x === buffers.x) return input;
   if (roles.some((role) => dtypes[layer].get(role) !== "q8")) return input;
   const { bytes: q, byteScales: scales, byteSums: sums } = buffers;
-  const end = Math.min(team.endRow(rows), rows - (rows % 4));
-  int8.quantizeTiles(input.x, model.width, team.firstRow(rows), end, q, scales, sums);
+  // All threads have written their share of x by now.
+  int8.quantizeTiles(input.x, model.width, team.firstRow(rows), team.endRow(rows), q, scales, sums);
   team.barrier();
-  return { ...input, bytes: { kernels: int8, q, scales, sums } };
+  return { ...input, bytes: { kernels: int8, q, scales, sums, rows } };
 }
 
 /**
@@ -97,8 +86,7 @@ export function addProduct(
   const { width, normEpsilon, residualScale } = model;
   const input = inputOf(machine, values);
   if (isQuantized(dtypes[layer].get(role)!)) {
-    const { first, end } = columnShare(team, columns);
-    kernels.quantizeRows(values, rows, columns, 0, rows, first, end, input.rounded, input.scales);
+    roundRows(machine, input, rows, columns, { rows: [0, rows], columns: columnShare(team, columns) });
   }
   team.barrier();
   weights.multiply(role, kernels, input, rows, projected, projectedStride);
@@ -132,16 +120,46 @@ export function isRounded({ dtypes }: Machine, stage: number, roles: readonly Te
   return roles.some((role) => isQuantized(dtypes[stage].get(role) ?? "f32"));
 }
 
-export function inputOf({ buffers, team }: Machine, x: Address): Input {
+/** @param tiled how many of the rows are multiplied four at a time */
+export function inputOf({ buffers, team, tiles, packed }: Machine, x: Address, tiled = tiles.tiled): Input {
   const scratch = buffers.scratch + team.thread * buffers.scratchBytes;
-  return { x, rounded: buffers.rounded, scales: buffers.roundedScales, scratch };
+  return {
+    x,
+    rounded: buffers.rounded,
+    scales: buffers.roundedScales,
+    scratch,
+    tiled,
+    ...(packed && { tiledRounded: tiled }),
+  };
+}
+
+/**
+ * Round x as quantized matrices take it: tiles are packed together, rows that are multiplied one by one lie by themselves.
+ *
+ * @param share which rows and columns, each from the first up to, not including, the end
+ */
+export function roundRows(
+  { kernels }: Machine,
+  { x, rounded, scales, tiledRounded }: Input,
+  rows: number,
+  columns: number,
+  share: { readonly rows: readonly [number, number]; readonly columns: readonly [number, number] },
+): void {
+  const [first, end] = share.rows;
+  const tiled = tiledRounded ?? rows - (rows % 4);
+  if (first < tiled)
+    kernels.quantizeRows(x, tiled, columns, first, Math.min(end, tiled), ...share.columns, rounded, scales);
+  for (let row = Math.max(first, tiled); row < end; row++) {
+    const [q, rowScales] = [rounded + row * columns * 2, scales + (row * columns) / 4];
+    kernels.quantizeRows(at(x, row, columns), 1, columns, 0, 1, ...share.columns, q, rowScales);
+  }
 }
 
 /** A thread's share of columns, in whole blocks. */
-function columnShare(team: Machine["team"], columns: number): { first: number; end: number } {
+function columnShare(team: Machine["team"], columns: number): readonly [first: number, end: number] {
   const blocks = Math.ceil(columns / BLOCK_COLUMNS);
-  return {
-    first: Math.min(columns, team.first(blocks) * BLOCK_COLUMNS),
-    end: Math.min(columns, team.end(blocks) * BLOCK_COLUMNS),
-  };
+  return [
+    Math.min(columns, team.first(blocks) * BLOCK_COLUMNS),
+    Math.min(columns, team.end(blocks) * BLOCK_COLUMNS),
+  ];
 }

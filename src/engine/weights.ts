@@ -16,12 +16,20 @@ export interface Input {
   readonly scales: Address;
   /** Where this thread may unfold weights: `packedScratchBytes(columns)` */
   readonly scratch: Address;
+  /**
+   * How many of the first rows are multiplied four at a time, the others one by one, as float32 and where they are
+   * rounded; absent: as many as can be.
+   */
+  readonly tiled?: number;
+  readonly tiledRounded?: number;
   /** Whole tiles of four rows in 8 bits, for a q8 matrix, to be used instead where they are there. */
   readonly bytes?: {
     readonly kernels: Int8Kernels;
     readonly q: Address;
     readonly scales: Address;
     readonly sums: Address;
+    /** How many rows: whole tiles. */
+    readonly rows: number;
   };
 }
 
@@ -95,7 +103,7 @@ export class Weights {
 export function multiplyShare(
   { part, panels, firstPanel, count }: Share,
   kernels: Kernels,
-  { x, rounded, scales, scratch, bytes }: Input,
+  { x, rounded, scales, scratch, tiled, tiledRounded, bytes }: Input,
   rows: number,
   y: Address,
   yStride: number,
@@ -103,16 +111,31 @@ export function multiplyShare(
   const { dtype, columns } = part;
   const to = y + firstPanel * PANEL_ROWS * 4;
   if (!isQuantized(dtype)) {
-    kernels[FLOAT_PRODUCTS[dtype]](panels, count, columns, x, rows, to, yStride);
+    inTiles(0, tiled ?? rows, rows, (first, some) => {
+      const [from, place] = [x + first * columns * 4, to + first * yStride * 4];
+      kernels[FLOAT_PRODUCTS[dtype]](panels, count, columns, from, some, place, yStride);
+    });
     return;
   }
-  const tiled = bytes === undefined ? 0 : rows - (rows % 4);
-  bytes?.kernels.matmulQ8(panels, count, columns, bytes.q, bytes.scales, bytes.sums, tiled, to, yStride);
-  if (rows > tiled) {
-    const [q, rowScales] = [rounded + tiled * columns * 2, scales + (tiled * columns) / 4];
-    const rest = to + tiled * yStride * 4;
+  const done = bytes?.rows ?? 0;
+  bytes?.kernels.matmulQ8(panels, count, columns, bytes.q, bytes.scales, bytes.sums, done, to, yStride);
+  inTiles(done, tiledRounded ?? rows, rows, (first, some) => {
+    const [q, rowScales] = [rounded + first * columns * 2, scales + (first * columns) / 4];
+    const place = to + first * yStride * 4;
     if (isPacked(dtype))
-      kernels.matmulPacked(dtype, panels, count, columns, q, rowScales, rows - tiled, rest, yStride, scratch);
-    else kernels[BLOCK_PRODUCTS[dtype]](panels, count, columns, q, rowScales, rows - tiled, rest, yStride);
-  }
+      kernels.matmulPacked(dtype, panels, count, columns, q, rowScales, some, place, yStride, scratch);
+    else kernels[BLOCK_PRODUCTS[dtype]](panels, count, columns, q, rowScales, some, place, yStride);
+  });
+}
+
+/** Rows from `first` up to `tiled` all at once, for kernels take four of them at a time; the others one by one. */
+function inTiles(
+  first: number,
+  tiled: number,
+  rows: number,
+  multiply: (first: number, some: number) => void,
+): void {
+  if (tiled > first) multiply(first, tiled - first);
+  // Kernels take fewer than four one by one.
+  for (let row = Math.max(first, tiled); row < rows; row += 3) multiply(row, Math.min(3, rows - row));
 }

@@ -17,6 +17,8 @@ const ROWS = 2 * LINE;
 const ASKED = ROWS + 2;
 /** Address of room for a lens (see engine/lens.ts), as uint32; 0: none is wanted. */
 const LENS = ROWS + 4;
+/** How many rows are computed in which way (see engine/tiles.ts): three words. */
+const TILES = ROWS + 6;
 /** Chunks that the reader has come past: they are in the ring, or where they stay. */
 const PRODUCED = 3 * LINE;
 /** Stage (layer) that compute thread 0 is at. */
@@ -40,6 +42,10 @@ export interface Job {
   /** How many of the rows want logits. */
   readonly asked: number;
   readonly lens: number;
+  /** How many of the first rows come in bytes, in tiles, and how many of those that ask. */
+  readonly bytes: number;
+  readonly tiled: number;
+  readonly tiledAsked: number;
 }
 
 /** Thrown inside a worker to unwind when the sweep was stopped; never reaches a user. */
@@ -72,10 +78,14 @@ export class Control {
   }
 
   /** Main thread: begin sweep number `job`, when the one before is done. */
-  postJob(job: number, { rows, asked, lens = 0 }: Pick<Job, "rows" | "asked"> & Partial<Job>): void {
-    this.#words[ROWS + (job % 2)] = rows;
-    this.#words[ASKED + (job % 2)] = asked;
-    this.#words[LENS + (job % 2)] = lens;
+  postJob(job: number, { rows, asked, lens, bytes, tiled, tiledAsked }: Job): void {
+    const words = this.#words;
+    words[ROWS + (job % 2)] = rows;
+    words[ASKED + (job % 2)] = asked;
+    words[LENS + (job % 2)] = lens;
+    words[TILES + (job % 2)] = bytes;
+    words[TILES + 2 + (job % 2)] = tiled;
+    words[TILES + 4 + (job % 2)] = tiledAsked;
     Atomics.store(this.#words, STAGE, 0);
     this.#advance(JOBS);
   }
@@ -88,6 +98,9 @@ export class Control {
       rows: words[ROWS + (job % 2)],
       asked: words[ASKED + (job % 2)],
       lens: words[LENS + (job % 2)] >>> 0,
+      bytes: words[TILES + (job % 2)],
+      tiled: words[TILES + 2 + (job % 2)],
+      tiledAsked: words[TILES + 4 + (job % 2)],
     };
   }
 

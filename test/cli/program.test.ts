@@ -41,7 +41,7 @@ describe("help", () => {
     expect(await parse(["-h"])).toEqual(help);
   });
 
-  it.each(["run", "chat", "logits", "plan", "bench", "embed", "lens"])("of %s", async (name) => {
+  it.each(["run", "chat", "batch", "logits", "plan", "bench", "embed", "lens"])("of %s", async (name) => {
     const help = await parse([name, "--help"]);
     expect(help).toMatchObject({ code: 0, stderr: "" });
     expect(help.stdout).toMatchSnapshot();

@@ -2,9 +2,9 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import type { Arena } from "../../src/engine/arena.ts";
+import { Arena } from "../../src/engine/arena.ts";
 import type { EngineOptions } from "../../src/engine/engine-options.ts";
-import { KvPool } from "../../src/engine/kv-cache.ts";
+import { KvPool, type Sequence } from "../../src/engine/kv-cache.ts";
 import type { Model } from "../../src/engine/model.ts";
 import { KV_TYPES } from "../../src/kernels/kv-layout.ts";
 import type { Hyperparameters } from "../../src/model/types.ts";
@@ -41,6 +41,42 @@ describe("keys and values of 8 bits", () => {
     const error = nmse(rows[1], rows[0]);
     expect(error).toBeGreaterThan(1e-9);
     expect(error).toBeLessThan(2.5e-4);
+  });
+});
+
+describe("sequences that begin alike", () => {
+  const model = { layers: [{ kvHeads: 1 }], headSize: 32 } as unknown as Hyperparameters;
+  const arena = new Arena();
+  const pool = new KvPool(arena, model, "f32");
+  const [first, second] = [pool.createSequence(256), pool.createSequence(256)];
+  const bytesOf = ({ blocks }: Sequence) => blocks.map(({ bytes }) => bytes[0]);
+  const addressesOf = ({ table, blocks }: Sequence) => [...arena.words(table, blocks.length)];
+
+  it("share whole blocks, and have their own of what is left over", () => {
+    first.reserve(130);
+    for (const [index, { bytes }] of first.blocks.entries()) bytes.fill(index + 1);
+    second.beginAs(first, 100);
+    expect(bytesOf(second)).toEqual([1, 2]);
+    expect(addressesOf(second)[0]).toBe(addressesOf(first)[0]);
+    expect(addressesOf(second)[1]).not.toBe(addressesOf(first)[1]);
+    expect(second.blocks.map(({ stamp }) => stamp === first.blocks[0].stamp)).toEqual([true, false]);
+    second.blocks[1].bytes.fill(9);
+    expect(bytesOf(first)).toEqual([1, 2, 3]);
+  });
+
+  it("get their own block where it is cut and will be written", () => {
+    first.truncate(30);
+    first.blocks[0].bytes.fill(7);
+    expect([bytesOf(first), bytesOf(second)]).toEqual([[7], [1, 9]]);
+  });
+
+  it("give every block back once", () => {
+    const used = arena.used;
+    first.truncate(0);
+    second.truncate(0);
+    first.reserve(256);
+    expect(new Set(addressesOf(first)).size).toBe(4);
+    expect(arena.used).toBe(used);
   });
 });
 
