@@ -1,3 +1,4 @@
+import { sumDrafts } from "../engine/draft/types.ts";
 import type { Model } from "../engine/model.ts";
 import { commonPrefix, type Session } from "../engine/session.ts";
 import type { GeneratedToken, GenerateOptions, GenerateResult } from "../engine/types.ts";
@@ -87,6 +88,7 @@ export async function answerWithin(
     reused: said[0].reused,
     prefill: said.flatMap(({ prefill }) => prefill),
     decode: said.flatMap(({ decode }) => decode),
+    drafts: sumDrafts(said.flatMap(({ drafts }) => drafts)),
   };
 }
 

@@ -21,6 +21,7 @@ import { Arena, MEMORY_BYTES } from "./arena.ts";
 import { OVERHEAD_BYTES, residentBudget } from "./budget.ts";
 import { allocateBuffers, type Buffers, MAXIMUM_ASKED, MAXIMUM_ROWS } from "./buffers.ts";
 import type { ComputeData } from "./compute-worker.ts";
+import { MAXIMUM_DRAFT } from "./draft/types.ts";
 import { checkOptions, type EngineOptions } from "./engine-options.ts";
 import { BLOCK_POSITIONS, KvPool, kvBlockBytes, type Sequence } from "./kv-cache.ts";
 import { lensBytes, lensResult } from "./lens.ts";
@@ -111,7 +112,7 @@ export class Engine {
     this.#cache = cache;
     this.#arena = new Arena();
     this.parallel = options.parallel ?? 1;
-    this.maximumAsked = Math.max(MAXIMUM_ASKED, this.parallel);
+    this.maximumAsked = Math.max(MAXIMUM_ASKED, MAXIMUM_DRAFT + 1, this.parallel);
     this.#buffers = allocateBuffers(this.#arena, model, threads, this.maximumAsked);
     this.#kv = new KvPool(this.#arena, model, kvType, this.ringBytes + this.#arena.used);
     const share = stagingBytes(plan, threads);
@@ -123,7 +124,7 @@ export class Engine {
       ram === "auto" ? this.parallel * Math.min(contextLength, RESERVED_FOR_EACH) : 0,
     );
     const kvBytes = Math.ceil(positions / BLOCK_POSITIONS) * kvBlockBytes(model, kvType);
-    const available = availableMemory();
+    const available = availableMemory() - (options.reservedBytes ?? 0);
     const budget = residentBudget({
       ram,
       ringBytes: this.ringBytes,

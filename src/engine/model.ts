@@ -12,6 +12,8 @@ import type { Observer } from "../timing/types.ts";
 import { runBatch } from "./batch/run-batch.ts";
 import type { BatchOptions, BatchRequest, BatchResult, BatchSummary } from "./batch/types.ts";
 import { MAXIMUM_ASKED } from "./buffers.ts";
+import { Drafter } from "./draft/drafter.ts";
+import { type DraftChoice, type DraftSource, openDrafts } from "./draft/open-drafts.ts";
 import { Engine } from "./engine.ts";
 import type { EngineOptions } from "./engine-options.ts";
 import type { Row } from "./row-filler.ts";
@@ -19,7 +21,10 @@ import { Session } from "./session.ts";
 import type { LensPosition } from "./types.ts";
 
 /** How to open a model. `contextLength` is what the model was trained for where it is absent. */
-export type OpenOptions = EngineOptions;
+export interface OpenOptions extends EngineOptions {
+  /** Who guesses the next tokens of an answer, the first one first; default: lookup. Answers are the same without. */
+  readonly drafts?: readonly DraftChoice[] | undefined;
+}
 
 /** Context of models that do not say what they were trained for. */
 const DEFAULT_CONTEXT = 4096;
@@ -46,12 +51,14 @@ export class Model {
   /** As it was given to `open`. */
   readonly observer: Observer | undefined;
   readonly #engine: Engine;
+  readonly #drafts: DraftSource;
 
-  private constructor(folder: string, options: OpenOptions) {
+  private constructor(folder: string, options: EngineOptions, drafts: DraftSource) {
     const start = performance.now();
     const cache = openCache(folder);
     this.folder = folder;
     this.manifest = cache.manifest;
+    this.#drafts = drafts;
     const text = decodeTokenizerData(readFileSync(join(folder, cache.manifest.tokenizer.name)));
     this.tokenizer = createTokenizer(text);
     this.template = createChatTemplate(text.chatTemplates["default"]);
@@ -65,10 +72,17 @@ export class Model {
   /**
    * Open an unpacked model (see `unpack`).
    *
-   * @throws SluiceError `bad-cache` when the folder is not one, or a file of it is damaged
+   * @throws SluiceError `bad-cache` when the folder is not one, or a file of it is damaged; `bad-input` for a draft that is
+   *   of another vocabulary, or that memory has no room for
    */
-  static async open(folder: string, options: OpenOptions = {}): Promise<Model> {
-    return new Model(folder, options);
+  static async open(folder: string, { drafts = ["lookup"], ...options }: OpenOptions = {}): Promise<Model> {
+    const source = openDrafts(drafts, openCache(folder), options);
+    try {
+      return new Model(folder, { ...options, reservedBytes: source.bytes }, source);
+    } catch (error) {
+      await source.close();
+      throw error;
+    }
   }
 
   /**
@@ -84,7 +98,8 @@ export class Model {
   }
 
   createSession(): Session {
-    return new Session(this.#engine, this.tokenizer, this.manifest.model, this.contextLength);
+    const drafter = new Drafter(this.#drafts.create(), this.manifest.model.vocabulary);
+    return new Session(this.#engine, this.tokenizer, this.manifest.model, this.contextLength, drafter);
   }
 
   /**
@@ -203,6 +218,7 @@ export class Model {
 
   async close(): Promise<void> {
     await this.#engine.close();
+    await this.#drafts.close();
   }
 }
 

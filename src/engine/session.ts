@@ -1,15 +1,13 @@
 import { SluiceError } from "../errors.ts";
 import type { Hyperparameters } from "../model/types.ts";
 import type { Tokenizer } from "../text/types.ts";
-import { Utf8Stream } from "../text/utf8.ts";
 import type { SweepKind, SweepTiming } from "../timing/types.ts";
+import { AnswerWriter } from "./answer-writer.ts";
+import type { Drafter } from "./draft/drafter.ts";
 import type { Engine } from "./engine.ts";
-import { choose } from "./explain.ts";
 import { BLOCK_POSITIONS, type KvBlock, type Sequence } from "./kv-cache.ts";
-import { tokenLogprob } from "./logprobs.ts";
 import type { Row } from "./row-filler.ts";
-import { createSampler } from "./sampler.ts";
-import { StopTexts } from "./stop-texts.ts";
+import { ALONE } from "./tiles.ts";
 import type { GeneratedToken, GenerateOptions, GenerateResult, StopReason } from "./types.ts";
 
 /** The state of a session. */
@@ -26,8 +24,13 @@ export class Session {
   readonly #tokenizer: Tokenizer;
   readonly #layers: number;
   readonly #sequence: Sequence;
-  /** Of the last token; kept, for an array that is new each time stays in memory until the collector comes. */
-  readonly #logits: Float32Array;
+  readonly #vocabulary: number;
+  readonly #drafter: Drafter;
+  /**
+   * (vocabulary) for each row that asked in the last sweep; kept, for arrays that are new each time stay in memory until
+   * the collector comes.
+   */
+  readonly #logits: Float32Array[] = [];
   #ids: number[] = [];
   #generating = false;
 
@@ -36,11 +39,13 @@ export class Session {
     tokenizer: Tokenizer,
     { layers, vocabulary }: Pick<Hyperparameters, "layers" | "vocabulary">,
     contextLength: number,
+    drafter: Drafter,
   ) {
     this.#engine = engine;
     this.#tokenizer = tokenizer;
     this.#layers = layers.length;
-    this.#logits = new Float32Array(vocabulary);
+    this.#vocabulary = vocabulary;
+    this.#drafter = drafter;
     this.contextLength = contextLength;
     this.#sequence = engine.createSequence(contextLength);
   }
@@ -119,31 +124,24 @@ export class Session {
     options: GenerateOptions = {},
   ): AsyncGenerator<GeneratedToken, GenerateResult> {
     this.#checkIdle();
-    const { maxTokens = Number.POSITIVE_INFINITY, logprobs, explain, signal, onProgress } = options;
-    const sampler = createSampler(options.sampling);
-    const stopTexts = new StopTexts(options.stop ?? []);
+    const { maxTokens = Number.POSITIVE_INFINITY, signal, onProgress } = options;
+    const writer = new AnswerWriter(prompt, options, this.#tokenizer, this.contextLength);
     this.#check(prompt, maxTokens);
     this.#generating = true;
+    this.#drafter.openAccount();
     const reused = this.#keep(commonPrefix(this.#ids, prompt.slice(0, -1)));
     const prefill: SweepTiming[] = [];
-    const decode: SweepTiming[] = [];
-    const history = [...prompt];
-    const utf8 = new Utf8Stream();
-    const ids: number[] = [];
-    let text = "";
+    const decode: (SweepTiming & { tokens: number })[] = [];
     const result = (stop: StopReason): GenerateResult => {
-      text += stopTexts.push(utf8.end()) + stopTexts.end();
-      const { found } = stopTexts;
-      const why = found === undefined ? { stop } : { stop: "stop" as const, stopText: found };
-      return { ...why, ids, text, reused, prefill, decode };
+      return { ...writer.end(stop), reused, prefill, decode, drafts: this.#drafter.counts };
     };
 
     try {
       for (let done = reused; done < prompt.length; ) {
         const batch = prompt.slice(done, done + this.#engine.maximumRows);
         const { length } = batch;
-        const last = done + length === prompt.length;
-        const sweep = await this.#sweep("prefill", batch, last, signal, (layer) =>
+        const asked = done + length === prompt.length ? 1 : 0;
+        const timing = await this.#sweep("prefill", batch, asked, signal, (layer) =>
           onProgress?.({
             phase: "prefill",
             layer,
@@ -153,37 +151,52 @@ export class Session {
             rowsTotal: prompt.length - reused,
           }),
         );
-        prefill.push(sweep.timing);
+        this.#ids.push(...batch);
+        prefill.push(timing);
         done += length;
       }
 
       if (maxTokens < 1) return result("length");
+      let [guess, right]: [readonly number[], number] = [[], 0];
       for (;;) {
         const start = performance.now();
-        const { id, choice } = choose(sampler, this.#logits, history, explain);
-        const logprob = logprobs === undefined ? {} : { logprob: tokenLogprob(this.#logits, id, logprobs) };
+        const { token, stop } = writer.take(this.#logits[right]);
         this.#engine.observer?.span("sample", start, performance.now());
-        ids.push(id);
-        history.push(id);
-        let stop = this.#stopAfter(id, ids.length >= maxTokens);
-        let piece = stopTexts.push(utf8.push(this.#tokenizer.bytes(id)));
-        if (stop) piece += stopTexts.push(utf8.end()) + stopTexts.end();
-        if (stopTexts.found !== undefined) stop = "stop";
-        text += piece;
-        yield { id, text: piece, ...logprob, ...(choice && { choice }) };
+        const holds = guess[right] === token.id;
+        const sweep = decode.at(-1);
+        if (sweep) {
+          sweep.tokens++;
+          if (!holds || stop)
+            this.#drafter.learn(sweep.ms, right + (holds ? 1 : 0), Math.min(right + 1, guess.length));
+        }
+        if (holds) {
+          this.#ids.push(token.id);
+          right++;
+        }
+        yield token;
         if (stop) return result(stop);
         if (signal?.aborted) return result("abort");
-        const sweep = await this.#sweep("decode", [id], true, signal, (layer) =>
+        if (holds) continue;
+
+        if (right < guess.length) this.#keep(this.#ids.length);
+        guess = await this.#drafter.propose(writer.tokens, writer.left - 1, {
+          sequence: this.#sequence,
+          signal,
+        });
+        right = 0;
+        const rows = [token.id, ...guess];
+        const timing = await this.#sweep("decode", rows, rows.length, signal, (layer) =>
           onProgress?.({
             phase: "decode",
             layer,
             layers: this.#layers,
             rowsDone: 0,
-            rowsInSweep: 1,
-            rowsTotal: 1,
+            rowsInSweep: rows.length,
+            rowsTotal: rows.length,
           }),
         );
-        decode.push(sweep.timing);
+        this.#ids.push(token.id);
+        decode.push({ ...timing, tokens: 0 });
       }
     } catch (error) {
       if (error instanceof SluiceError && error.code === "aborted") return result("abort");
@@ -193,29 +206,28 @@ export class Session {
     }
   }
 
-  #stopAfter(id: number, enough: boolean): StopReason | undefined {
-    if (this.#tokenizer.endOfGeneration.has(id)) return "eog";
-    if (enough) return "length";
-    if (this.#ids.length >= this.contextLength) return "context";
-    return undefined;
-  }
-
-  /** Compute these tokens after those in the KV cache. */
+  /**
+   * Compute these tokens after those in the KV cache.
+   *
+   * @param asked how many of the last ones are to have logits
+   */
   async #sweep(
     kind: SweepKind,
     tokens: readonly number[],
-    logits: boolean,
+    asked: number,
     signal: AbortSignal | undefined,
     onStage: (layer: number) => void,
-  ) {
+  ): Promise<SweepTiming> {
     const first = this.#ids.length;
     const rows = tokens.map((token, index): Row => {
-      const last = index === tokens.length - 1;
-      return { sequence: this.#sequence, position: first + index, token, logits: logits && last };
+      const logits = index >= tokens.length - asked;
+      return { sequence: this.#sequence, position: first + index, token, logits };
     });
-    const sweep = await this.#engine.sweep(rows, { kind, signal, onStage, logits: [this.#logits] });
-    this.#ids.push(...tokens);
-    return sweep;
+    while (this.#logits.length < asked) this.#logits.push(new Float32Array(this.#vocabulary));
+    // A guessed token gives to the bit what it would give in a sweep of its own.
+    const tiles = kind === "decode" ? ALONE : undefined;
+    const { timing } = await this.#engine.sweep(rows, { kind, signal, onStage, logits: this.#logits, tiles });
+    return timing;
   }
 
   /** Cut the KV cache back to its first `length` tokens. */

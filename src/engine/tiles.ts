@@ -23,6 +23,9 @@ export type RowKind = (typeof ROW_KINDS)[number];
 /** Rows from which on activations may be rounded to 8 bits. */
 const BYTE_ROWS = 32;
 
+/** Rows of which each is computed as if it were the only one. */
+export const ALONE: Tiles = { bytes: 0, tiled: 0, tiledAsked: 0 };
+
 /** Those of a sweep of one sequence: as many tiles as there are. */
 export function usualTiles(rows: number, asked: number): Tiles {
   const tiled = wholeTiles(rows);

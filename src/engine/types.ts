@@ -1,4 +1,5 @@
-import type { SweepTiming } from "../timing/types.ts";
+import type { DecodeTiming, SweepTiming } from "../timing/types.ts";
+import type { DraftCounts } from "./draft/types.ts";
 import type { SamplerStep } from "./sampler.ts";
 
 /** How the next token is chosen from the logits. */
@@ -105,7 +106,9 @@ export interface GenerateResult {
   readonly stopText?: string;
   /** Tokens of the prompt that were still in the KV cache and were not computed again. */
   readonly reused: number;
-  /** Every sweep that ran: those of the prompt, then one per decoded token. */
+  /** Every sweep that ran: those of the prompt, then those of the answer, after its first token. */
   readonly prefill: readonly SweepTiming[];
-  readonly decode: readonly SweepTiming[];
+  readonly decode: readonly DecodeTiming[];
+  /** What came of the guesses that some of these sweeps have verified. */
+  readonly drafts: readonly DraftCounts[];
 }

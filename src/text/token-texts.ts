@@ -7,6 +7,11 @@ export interface Texts {
 
 const EMPTY = -1;
 
+/** View of a text. */
+export function textBytes({ blob, offsets }: Texts, id: number): Uint8Array {
+  return blob.subarray(offsets[id], offsets[id + 1]);
+}
+
 /** FNV-1a over `bytes[from, to)`. */
 function hash(bytes: Uint8Array, from: number, to: number): number {
   let value = 0x811c9dc5;

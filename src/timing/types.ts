@@ -31,6 +31,12 @@ export interface SweepTiming {
   readonly threadStartMs?: number;
 }
 
+/** Time of a sweep of an answer. */
+export interface DecodeTiming extends SweepTiming {
+  /** Tokens of the answer that it gave: one, and those that were guessed right. */
+  readonly tokens: number;
+}
+
 export type SweepKind = "prefill" | "decode";
 
 /** Is told what takes time, as soon as it is over. Times as `performance.now()` of the main thread. */

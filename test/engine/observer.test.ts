@@ -33,7 +33,7 @@ describe("what an engine tells of its sweeps", () => {
 
   it("adds up to their time, by layer, attention and feed-forward", async () => {
     const { sweeps, spans, observer } = watcher();
-    const model = await models.open(path, { observer, threads: 2 });
+    const model = await models.open(path, { observer, drafts: [], threads: 2 });
     for await (const _ of model.createSession().generate(prompt, { maxTokens: 20 }));
     await model.close();
     expect(sweeps.map(({ kind, timing }) => `${kind} ${timing.rows}`)).toEqual([
@@ -61,7 +61,7 @@ describe("what an engine tells of its sweeps", () => {
 
   it("has a lane for each thread, whose events lie inside the sweep and make its sums", async () => {
     const { sweeps, observer } = watcher();
-    const model = await models.open(path, { observer, threads: 2 });
+    const model = await models.open(path, { observer, drafts: [], threads: 2 });
     for await (const _ of model.createSession().generate(prompt, { maxTokens: 4 }));
     await model.close();
     for (const { timing, lanes } of sweeps) {
@@ -95,7 +95,7 @@ describe("what an engine tells of its sweeps", () => {
 
   it("tells of a sweep that was stopped, and begins anew after it", async () => {
     const { sweeps, spans, observer } = watcher();
-    const model = await models.open(path, { observer });
+    const model = await models.open(path, { observer, drafts: [] });
     const session = model.createSession();
     const stop = new AbortController();
     const tokens = session.generate(prompt, { signal: stop.signal, onProgress: () => stop.abort() });

@@ -1,10 +1,8 @@
 import { SluiceError } from "../../errors.ts";
 import type { Tokenizer } from "../../text/types.ts";
-import { Utf8Stream } from "../../text/utf8.ts";
+import { AnswerWriter } from "../answer-writer.ts";
 import type { Candidates } from "../candidates.ts";
 import type { Sequence } from "../kv-cache.ts";
-import { createSampler, type Sampler } from "../sampler.ts";
-import { StopTexts } from "../stop-texts.ts";
 import { type RowKind, rowKind } from "../tiles.ts";
 import type { StopReason } from "../types.ts";
 import type { BatchAnswer, BatchRequest } from "./types.ts";
@@ -24,8 +22,6 @@ const LIKELY_TOKENS = 256;
 /** One sequence of a batch, from its prompt to its answer. */
 export class Member<Request extends BatchRequest> {
   readonly request: Request;
-  /** Prompt and answer. */
-  readonly tokens: number[];
   /** Where keys and values are; absent while it waits for memory. */
   sequence: Sequence | undefined;
   /** How many of the tokens have their keys and values there. */
@@ -33,19 +29,20 @@ export class Member<Request extends BatchRequest> {
   /** Tokens of the prompt that were taken from another member, at the latest start. */
   reused = 0;
   readonly #company: Company;
-  readonly #sampler: Sampler;
-  readonly #stopTexts: StopTexts;
-  readonly #utf8 = new Utf8Stream();
-  #text = "";
+  readonly #writer: AnswerWriter;
 
   /** @throws SluiceError `bad-input` or `context-full` where the request makes no sense */
   constructor(request: Request, company: Company) {
     check(request, company);
     this.request = request;
-    this.tokens = [...request.prompt];
     this.#company = company;
-    this.#sampler = createSampler(request.sampling, company.candidates);
-    this.#stopTexts = new StopTexts(request.stop ?? []);
+    const { tokenizer, contextLength, candidates } = company;
+    this.#writer = new AnswerWriter(request.prompt, request, tokenizer, contextLength, candidates);
+  }
+
+  /** Prompt and answer. */
+  get tokens(): readonly number[] {
+    return this.#writer.tokens;
   }
 
   /** Tokens that are still to be computed. */
@@ -59,7 +56,7 @@ export class Member<Request extends BatchRequest> {
   }
 
   get generated(): number {
-    return this.tokens.length - this.request.prompt.length;
+    return this.#writer.length;
   }
 
   /** Positions that it will probably come to hold. */
@@ -81,28 +78,13 @@ export class Member<Request extends BatchRequest> {
    * @throws SluiceError as `Sampler.sample`
    */
   take(logits: Float32Array): BatchAnswer | undefined {
-    const id = this.#sampler.sample(logits, this.tokens);
-    this.tokens.push(id);
-    this.#text += this.#stopTexts.push(this.#utf8.push(this.#company.tokenizer.bytes(id)));
-    const stop = this.#stopAfter(id);
+    const { stop } = this.#writer.take(logits);
     return stop && this.end(stop);
   }
 
   /** Its answer as it is. */
   end(stop: StopReason): BatchAnswer {
-    this.#text += this.#stopTexts.push(this.#utf8.end()) + this.#stopTexts.end();
-    const { found } = this.#stopTexts;
-    const why = found === undefined ? { stop } : { stop: "stop" as const, stopText: found };
-    const ids = this.tokens.slice(this.request.prompt.length);
-    return { ...why, ids, text: this.#text, reused: this.reused };
-  }
-
-  #stopAfter(id: number): StopReason | undefined {
-    const { tokenizer, contextLength } = this.#company;
-    if (this.#stopTexts.found !== undefined) return "stop";
-    if (tokenizer.endOfGeneration.has(id)) return "eog";
-    if (this.generated >= (this.request.maxTokens ?? Infinity)) return "length";
-    return this.computed >= contextLength ? "context" : undefined;
+    return { ...this.#writer.end(stop), reused: this.reused };
   }
 }
 

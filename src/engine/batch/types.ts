@@ -12,7 +12,7 @@ export type BatchResult<Request extends BatchRequest = BatchRequest> = {
 } & ({ readonly answer: BatchAnswer } | { readonly error: SluiceError });
 
 /** As a session would have given it. `reused`: tokens of the prompt that another request had computed before. */
-export type BatchAnswer = Omit<GenerateResult, "prefill" | "decode">;
+export type BatchAnswer = Omit<GenerateResult, "prefill" | "decode" | "drafts">;
 
 export interface BatchOptions {
   /** Sequences at a time at most; default, and most: as many as the model was opened for. */

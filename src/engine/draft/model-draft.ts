@@ -1,0 +1,69 @@
+import type { Engine } from "../engine.ts";
+import type { Sequence } from "../kv-cache.ts";
+import type { Row } from "../row-filler.ts";
+import { commonPrefix } from "../session.ts";
+import type { Draft, DraftContext } from "./types.ts";
+
+/** Guesses what another, smaller model with the same vocabulary would say: the most probable token each time. */
+export class ModelDraft implements Draft {
+  readonly name = "model";
+  readonly #engine: Engine;
+  readonly #sequence: Sequence;
+  readonly #logits: Float32Array;
+  readonly #contextLength: number;
+  /** Tokens that are in its KV cache. */
+  #computed: number[] = [];
+  #text: readonly number[] = [];
+
+  /** @param contextLength tokens of a text that it can read; of longer ones it has no idea */
+  constructor(engine: Engine, vocabulary: number, contextLength: number) {
+    this.#engine = engine;
+    this.#sequence = engine.createSequence(contextLength);
+    this.#logits = new Float32Array(vocabulary);
+    this.#contextLength = contextLength;
+  }
+
+  look(tokens: readonly number[]): string | undefined {
+    this.#text = tokens;
+    return tokens.length > this.#contextLength ? undefined : "";
+  }
+
+  async propose(most: number, { signal }: DraftContext): Promise<readonly number[]> {
+    const same = commonPrefix(this.#computed, this.#text);
+    // Its last token is computed again where all of them are there: it is what the guess begins with.
+    this.#keep(Math.min(same, this.#text.length - 1));
+    await this.#compute(this.#text.slice(this.#computed.length), signal);
+    const guess: number[] = [];
+    for (;;) {
+      guess.push(mostProbable(this.#logits));
+      if (guess.length === most || this.#computed.length === this.#contextLength) return guess;
+      await this.#compute(guess.slice(-1), signal);
+    }
+  }
+
+  async #compute(tokens: readonly number[], signal: AbortSignal | undefined): Promise<void> {
+    for (let done = 0; done < tokens.length; ) {
+      const some = tokens.slice(done, done + this.#engine.maximumRows);
+      done += some.length;
+      const rows = some.map((token, index): Row => {
+        const position = this.#computed.length + index;
+        const logits = done === tokens.length && index === some.length - 1;
+        return { sequence: this.#sequence, position, token, logits };
+      });
+      await this.#engine.sweep(rows, { signal, logits: [this.#logits] });
+      this.#computed.push(...some);
+    }
+  }
+
+  #keep(length: number): void {
+    this.#computed.length = length;
+    this.#sequence.truncate(length);
+  }
+}
+
+/** The lowest id of those with the highest logit. */
+function mostProbable(logits: Float32Array): number {
+  let best = 0;
+  for (let id = 1; id < logits.length; id++) if (logits[id] > logits[best]) best = id;
+  return best;
+}
