@@ -9,6 +9,7 @@ import { Control } from "../stream/control.ts";
 import { Lanes } from "../stream/lanes.ts";
 import { PartCursor } from "../stream/part-cursor.ts";
 import type { Residence } from "../stream/residence.ts";
+import { type ResidentChunks, ResidentCursor } from "../stream/resident-cursor.ts";
 import type { Ring } from "../stream/ring.ts";
 import { StageTimes } from "../stream/stage-times.ts";
 import { type SweepPlan, stageDtypes } from "../stream/sweep-plan.ts";
@@ -34,6 +35,8 @@ export interface ComputeData {
   readonly memory: WebAssembly.Memory;
   readonly control: SharedArrayBuffer;
   readonly times: SharedArrayBuffer;
+  /** Another set of weights, of fewer bits. */
+  readonly shadow?: ResidentChunks | undefined;
   /** Absent where nobody looks. */
   readonly lanes?: SharedArrayBuffer;
   readonly stages: number;
@@ -48,7 +51,7 @@ const lanes = data.lanes && new Lanes(data.stages, threads, data.lanes);
 const clock = mainClock(data.origin);
 const team = new Team(control, thread);
 const dtypes = stageDtypes(plan);
-const packed = dtypes.some((stage) => [...stage.values()].some(isPacked));
+const packed = hasPacked(dtypes);
 const shapes = attentionShapes(model, data.kvType);
 const port = parentPort!;
 
@@ -65,11 +68,22 @@ function runSweeps(): never {
   const kernels = createWasmKernels(data.kernels, memory, relaxed);
   const int8 = relaxed?.isExact() ? relaxed : undefined;
   let words = new Uint32Array(memory.buffer);
+  const shadow = data.shadow && withShadow(data.shadow);
 
-  for (let sweep = 0; ; sweep++) {
-    const job = control.waitForJob(sweep);
+  for (let number = 0; ; number++) {
+    const job = control.waitForJob(number);
+    const { sweep } = job;
     // The memory grows between sweeps.
     if (memory.buffer !== words.buffer) words = new Uint32Array(memory.buffer);
+    if (sweep < 0) {
+      const { cursor, ...own } = shadow!;
+      const machine = { model, buffers, kernels, int8, shapes, team, tiles: job, words, ...own };
+      forward({ ...machine, partDone: () => {} }, job);
+      cursor.restart();
+      team.barrier();
+      if (thread === 0) port.postMessage({ done: sweep } satisfies WorkerMessage);
+      continue;
+    }
     const began = clock();
     let started = began;
     lane?.begin(sweep, began);
@@ -94,4 +108,14 @@ function runSweeps(): never {
     times.mark(sweep, began, started);
     port.postMessage({ done: sweep } satisfies WorkerMessage);
   }
+}
+
+function withShadow(chunks: ResidentChunks) {
+  const cursor = new ResidentCursor(chunks);
+  const dtypes = stageDtypes(chunks.plan);
+  return { cursor, weights: new Weights(cursor, team), dtypes, packed: hasPacked(dtypes) };
+}
+
+function hasPacked(stages: Machine["dtypes"]): boolean {
+  return stages.some((stage) => [...stage.values()].some(isPacked));
 }

@@ -10,6 +10,8 @@ export interface EngineOptions {
   readonly threads?: number | undefined;
   /** Bytes of weights that may be in memory, or "auto"; default: only the ring that they stream through. */
   readonly ram?: Ram | undefined;
+  /** Whether the budget is to hold a copy of the weights in fewer bits, to guess with (see engine/shadow.ts). */
+  readonly shadow?: boolean | undefined;
   /** Bytes of memory that others are going to take, for the budget to leave alone. */
   readonly reservedBytes?: number | undefined;
   /** How keys and values are kept; default: f32 for f32 weights, which are the exact mode, otherwise f16. q8: half. */

@@ -5,9 +5,10 @@ import type { Address, KvType } from "../kernels/types.ts";
 import { compileKernels } from "../kernels/wasm.ts";
 import type { Cache } from "../store/cache.ts";
 import { availableMemory } from "../stream/available-memory.ts";
-import { Control } from "../stream/control.ts";
+import { Control, type Job } from "../stream/control.ts";
 import { prefersDirect } from "../stream/disk-speed.ts";
 import { Lanes } from "../stream/lanes.ts";
+import { loadChunks } from "../stream/load-chunks.ts";
 import { stagingBytes } from "../stream/part-cursor.ts";
 import type { ReaderData } from "../stream/reader-worker.ts";
 import { planResidence, residentBytes } from "../stream/residence.ts";
@@ -26,7 +27,8 @@ import { checkOptions, type EngineOptions } from "./engine-options.ts";
 import { BLOCK_POSITIONS, KvPool, kvBlockBytes, type Sequence } from "./kv-cache.ts";
 import { lensBytes, lensResult } from "./lens.ts";
 import { type Row, RowFiller } from "./row-filler.ts";
-import { type Tiles, usualTiles } from "./tiles.ts";
+import { chooseShadow, placeShadow, SHADOW_ALIGNMENT, type Shadow } from "./shadow.ts";
+import { ALONE, type Tiles, usualTiles } from "./tiles.ts";
 import type { TokenLogprob } from "./types.ts";
 import { Workers } from "./workers.ts";
 
@@ -89,6 +91,8 @@ export class Engine {
   /** Where the threads are, for whoever watches them. */
   readonly progress: StreamProgress;
   readonly observer: Observer | undefined;
+  /** Weights of fewer bits, where they were asked for and fit into the budget. */
+  readonly shadow: Shadow | undefined;
   /** Sweeps since the workers were started. */
   #sweeps = 0;
   /** The sweep that was asked for last: sweeps wait for each other. */
@@ -125,14 +129,19 @@ export class Engine {
     );
     const kvBytes = Math.ceil(positions / BLOCK_POSITIONS) * kvBlockBytes(model, kvType);
     const available = availableMemory() - (options.reservedBytes ?? 0);
+    const weightBytes = plan.chunks.reduce((sum, chunk) => sum + chunk.bytes, 0);
     const budget = residentBudget({
       ram,
       ringBytes: this.ringBytes,
-      weightBytes: plan.chunks.reduce((sum, chunk) => sum + chunk.bytes, 0),
+      weightBytes,
       kvBytes,
       available,
     });
-    const residence = planResidence(plan, budget, (bytes) =>
+    // Where all weights stay there is nothing to guess for.
+    const place = Math.min(budget, MEMORY_BYTES - kvBytes - this.#arena.used - SHADOW_ALIGNMENT);
+    const chosen = options.shadow && budget < weightBytes ? chooseShadow(cache, place) : undefined;
+    this.shadow = chosen && placeShadow(chosen, this.#arena);
+    const residence = planResidence(plan, budget - (this.shadow?.bytes ?? 0), (bytes) =>
       this.#arena.allocateBelow(MEMORY_BYTES - kvBytes, bytes),
     );
     const { resident, streamed } = residentBytes(plan, residence);
@@ -168,6 +177,7 @@ export class Engine {
       kvType,
       buffers: this.#buffers,
       kernels: compileKernels(),
+      shadow: this.shadow,
     } as const;
     this.#workers = new Workers(
       this.#control,
@@ -211,7 +221,6 @@ export class Engine {
     if (asked > most) throw new RangeError(`${asked} rows want logits, ${most} at most`);
     if (this.#closed) throw new SluiceError("aborted", "the model was closed");
     const start = performance.now();
-    const abort = () => this.#control.stop();
     // What a callback throws must not end the process: it ends the sweep.
     let thrown: { readonly error: unknown } | undefined;
     const progress =
@@ -221,26 +230,14 @@ export class Engine {
           onStage(this.#control.stage);
         } catch (error) {
           thrown ??= { error };
-          abort();
+          this.#control.stop();
         }
       }, PROGRESS_MS);
     try {
-      const embedding = this.#filler.fill(rows, start);
-      const filled = performance.now();
-      signal?.addEventListener("abort", abort);
-      const cold = !this.#workers.running;
-      if (cold) await this.#workers.start(() => this.#reset());
-      throwIfAborted(signal);
-      this.progress.begin(asked);
       const { model } = this.#cache.manifest;
       if (lens && this.#lens === 0) this.#lens = this.#arena.allocate(lensBytes(model, this.threads));
-      this.#control.postJob(this.#sweeps, {
-        rows: rows.length,
-        asked,
-        lens: lens ? this.#lens : 0,
-        ...tiles,
-      });
-      await this.#workers.done();
+      const job = { rows: rows.length, asked, lens: lens ? this.#lens : 0, ...tiles };
+      const { embedding, filled, cold } = await this.#compute(rows, job, start, { signal });
       const logits = this.#takeLogits(asked, targets);
       const observer = kind === undefined ? undefined : this.observer;
       const lanes = observer ? this.#lanes.take(this.#sweeps) : this.#lanes.drop(this.#sweeps);
@@ -269,8 +266,61 @@ export class Engine {
       throwIfAborted(signal);
       throw thrown === undefined ? error : thrown.error;
     } finally {
-      signal?.removeEventListener("abort", abort);
       clearInterval(progress);
+    }
+  }
+
+  /**
+   * The same with the weights of the shadow, which must be loaded: what it gives is a guess. All rows ask.
+   *
+   * @param logits for each row (vocabulary), to be filled
+   */
+  guess(
+    rows: readonly Row[],
+    { signal, logits }: Required<Pick<SweepOptions, "signal" | "logits">>,
+  ): Promise<void> {
+    const guess = this.#last.then(async () => {
+      throwIfAborted(signal);
+      if (this.#closed) throw new SluiceError("aborted", "the model was closed");
+      const job = { rows: rows.length, asked: rows.length, lens: 0, ...ALONE };
+      await this.#compute(rows, job, performance.now(), { signal, shadow: true });
+      this.#takeLogits(rows.length, logits);
+    });
+    this.#last = guess.catch(() => {});
+    return guess;
+  }
+
+  /** Bring the shadow into memory, beside whatever else is going on. */
+  async loadShadow(signal?: AbortSignal): Promise<void> {
+    const { shadow } = this;
+    if (shadow === undefined || shadow.loaded) return;
+    await loadChunks(shadow.plan, { direct: this.direct, signal }, (index) =>
+      this.#arena.bytes(shadow.addresses[index], shadow.plan.chunks[index].bytes),
+    );
+    shadow.loaded = true;
+  }
+
+  /** Fill in the rows, and let the threads do a job. */
+  async #compute(
+    rows: readonly Row[],
+    job: Omit<Job, "sweep">,
+    start: number,
+    { signal, shadow = false }: { readonly signal: AbortSignal | undefined; readonly shadow?: boolean },
+  ) {
+    const abort = () => this.#control.stop();
+    try {
+      const embedding = this.#filler.fill(rows, start);
+      const filled = performance.now();
+      signal?.addEventListener("abort", abort);
+      const cold = !this.#workers.running;
+      if (cold) await this.#workers.start(() => this.#reset());
+      throwIfAborted(signal);
+      if (!shadow) this.progress.begin(job.asked);
+      this.#control.postJob({ sweep: shadow ? -1 : this.#sweeps, ...job });
+      await this.#workers.done();
+      return { embedding, filled, cold };
+    } finally {
+      signal?.removeEventListener("abort", abort);
     }
   }
 

@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { SluiceError } from "../errors.ts";
-import { openCache } from "../store/cache.ts";
+import { formatBytes } from "../format-bytes.ts";
+import { ensureShadow, type ShadowOptions } from "../shadow/make-shadow.ts";
+import { type Cache, openCache } from "../store/cache.ts";
 import type { Manifest } from "../store/types.ts";
 import { type ChatTemplate, createChatTemplate, type RenderOptions } from "../text/chat-template.ts";
 import { promptOf } from "../text/prompt.ts";
@@ -18,10 +20,11 @@ import { Engine } from "./engine.ts";
 import type { EngineOptions } from "./engine-options.ts";
 import type { Row } from "./row-filler.ts";
 import { Session } from "./session.ts";
+import { smallestShadow } from "./shadow.ts";
 import type { LensPosition } from "./types.ts";
 
 /** How to open a model. `contextLength` is what the model was trained for where it is absent. */
-export interface OpenOptions extends EngineOptions {
+export interface OpenOptions extends Omit<EngineOptions, "shadow" | "reservedBytes">, ShadowOptions {
   /** Who guesses the next tokens of an answer, the first one first; default: lookup. Answers are the same without. */
   readonly drafts?: readonly DraftChoice[] | undefined;
 }
@@ -53,9 +56,9 @@ export class Model {
   readonly #engine: Engine;
   readonly #drafts: DraftSource;
 
-  private constructor(folder: string, options: EngineOptions, drafts: DraftSource) {
+  private constructor(cache: Cache, options: EngineOptions, drafts: DraftSource) {
     const start = performance.now();
-    const cache = openCache(folder);
+    const { folder } = cache;
     this.folder = folder;
     this.manifest = cache.manifest;
     this.#drafts = drafts;
@@ -76,11 +79,16 @@ export class Model {
    *   of another vocabulary, or that memory has no room for
    */
   static async open(folder: string, { drafts = ["lookup"], ...options }: OpenOptions = {}): Promise<Model> {
-    const source = openDrafts(drafts, openCache(folder), options);
+    const cache = openCache(folder);
+    const source = openDrafts(drafts, cache, options);
+    let model: Model | undefined;
     try {
-      return new Model(folder, { ...options, reservedBytes: source.bytes }, source);
+      const shadow = drafts.includes("shadow");
+      model = new Model(cache, { ...options, shadow, reservedBytes: source.bytes }, source);
+      if (shadow) await prepareShadow(model.#engine, cache, options);
+      return model;
     } catch (error) {
-      await source.close();
+      await (model ?? source).close();
       throw error;
     }
   }
@@ -98,7 +106,7 @@ export class Model {
   }
 
   createSession(): Session {
-    const drafter = new Drafter(this.#drafts.create(), this.manifest.model.vocabulary);
+    const drafter = new Drafter(this.#drafts.create(this.#engine), this.manifest.model.vocabulary);
     return new Session(this.#engine, this.tokenizer, this.manifest.model, this.contextLength, drafter);
   }
 
@@ -220,6 +228,23 @@ export class Model {
     await this.#engine.close();
     await this.#drafts.close();
   }
+}
+
+/** Put the shadow of a model into its memory; it is made where it is not there yet. */
+async function prepareShadow(engine: Engine, cache: Cache, options: OpenOptions): Promise<void> {
+  const { shadow } = engine;
+  // Where all weights are in memory there is nothing to gain.
+  if (shadow === undefined && engine.streamedBytes === 0) return;
+  if (shadow === undefined) {
+    const least = smallestShadow(cache);
+    throw new SluiceError(
+      "bad-input",
+      `the smallest copy to guess with takes ${formatBytes(least)}, and there is no room for it ${options.ram === undefined ? "without a budget" : `in ${formatBytes(engine.residentBytes + engine.ringBytes)}`}`,
+      { next: `Give --ram ${formatBytes(least + engine.ringBytes)} or more, or use --draft lookup.` },
+    );
+  }
+  await ensureShadow(cache, shadow.dtype, options);
+  await engine.loadShadow(options.signal);
 }
 
 function checkText(ids: readonly number[], contextLength: number): void {

@@ -171,7 +171,7 @@ class Stage {
     });
     if (!this.#workers.running) await this.#workers.start(() => this.#control.reset());
     for (const _ of plan.chunks) this.#control.produce();
-    this.#control.postJob(this.#sweeps, { rows, asked: 0, lens: 0, ...usualTiles(rows, 0) });
+    this.#control.postJob({ sweep: this.#sweeps, rows, asked: 0, lens: 0, ...usualTiles(rows, 0) });
     await this.#workers.done();
     return this.#times.take(this.#sweeps++).stages[0].computeMs;
   }

@@ -33,6 +33,9 @@ export interface Input {
   };
 }
 
+/** Hands out the parts of the weights in the order in which they are used. */
+type Cursor = Pick<PartCursor, "next" | "panels">;
+
 /** Some panels of a matrix, in one thread's hands. */
 export interface Share {
   readonly part: Part;
@@ -48,10 +51,10 @@ const BLOCK_PRODUCTS = { q8: "matmulQ8", q4: "matmulQ4" } as const;
 
 /** The weights of a sweep as the forward pass sees them: asked for by name, in the order in which they stream by. */
 export class Weights {
-  readonly #cursor: PartCursor;
+  readonly #cursor: Cursor;
   readonly #team: Team;
 
-  constructor(cursor: PartCursor, team: Team) {
+  constructor(cursor: Cursor, team: Team) {
     this.#cursor = cursor;
     this.#team = team;
   }

@@ -18,7 +18,7 @@ export const REPLACEMENT = ".new";
 export const REPLACED = ".old";
 
 const OWN_FILE =
-  /^(manifest\.msgpack|unpack\.msgpack|tokenizer\.msgpack|(embedding|output|layer-\d{2,})\.bin)(\.partial|\.tmp)?$/;
+  /^(manifest\.msgpack|unpack\.msgpack|tokenizer\.msgpack|(embedding|output|layer-\d{2,}|shadow-q\d)\.bin)(\.partial|\.tmp)?$/;
 const OWN_FOLDER = new RegExp(`-[0-9a-f]{12}-(${DTYPES.join("|")})(-lz4)?(\\.new|\\.old)?$`);
 /** Base names that Windows keeps for devices, whatever follows a dot. */
 const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;

@@ -7,26 +7,25 @@
 /** int32 words in a cache line of 64 bytes. */
 const LINE = 16;
 const STOP = 0 * LINE;
-/** Sweeps that the main thread has asked for. */
+/** Jobs that the main thread has asked for. */
 const JOBS = 1 * LINE;
-/**
- * Rows of a sweep, and how many of them want logits: for two sweeps in turn, for the reader may look at one after
- * the compute threads have ended it and the next has been asked for.
- */
-const ROWS = 2 * LINE;
-const ASKED = ROWS + 2;
-/** Address of room for a lens (see engine/lens.ts), as uint32; 0: none is wanted. */
-const LENS = ROWS + 4;
-/** How many rows are computed in which way (see engine/tiles.ts): three words. */
-const TILES = ROWS + 6;
+/** What the last of them is: the words of `Job` in their order. */
+const JOB = 2 * LINE;
 /** Chunks that the reader has come past: they are in the ring, or where they stay. */
 const PRODUCED = 3 * LINE;
 /** Stage (layer) that compute thread 0 is at. */
 const STAGE = 4 * LINE;
 const BARRIER_ARRIVED = 5 * LINE;
 const BARRIER_PHASE = 6 * LINE;
+/** Jobs that are sweeps, for which the reader reads. */
+const SWEEPS = 7 * LINE;
+/**
+ * How many rows want logits: for two sweeps in turn, for the reader may look at one after the compute threads have ended it
+ * and the next has been asked for.
+ */
+const ASKED = 8 * LINE;
 /** Chunks that each compute thread is done with. */
-const CONSUMED = 7 * LINE;
+const CONSUMED = 9 * LINE;
 
 /** Behind each word that is waited for: how many threads sleep until it changes. */
 const SLEEPERS = 1;
@@ -36,11 +35,14 @@ const SPINS = 2000;
 /** Milliseconds between looks at `stop` while asleep. */
 const NAP_MS = 50;
 
-/** What a sweep is asked for. */
+/** What the compute threads are asked for. */
 export interface Job {
+  /** Number of the sweep, from 0; -1: no sweep, but a look through the weights of the shadow (see engine/shadow.ts). */
+  readonly sweep: number;
   readonly rows: number;
   /** How many of the rows want logits. */
   readonly asked: number;
+  /** Address of room for a lens (see engine/lens.ts); 0: none is wanted. */
   readonly lens: number;
   /** How many of the first rows come in bytes, in tiles, and how many of those that ask. */
   readonly bytes: number;
@@ -77,31 +79,28 @@ export class Control {
     this.#words.fill(0);
   }
 
-  /** Main thread: begin sweep number `job`, when the one before is done. */
-  postJob(job: number, { rows, asked, lens, bytes, tiled, tiledAsked }: Job): void {
-    const words = this.#words;
-    words[ROWS + (job % 2)] = rows;
-    words[ASKED + (job % 2)] = asked;
-    words[LENS + (job % 2)] = lens;
-    words[TILES + (job % 2)] = bytes;
-    words[TILES + 2 + (job % 2)] = tiled;
-    words[TILES + 4 + (job % 2)] = tiledAsked;
+  /** Main thread: begin this, when what was asked for before is done. */
+  postJob({ sweep, rows, asked, lens, bytes, tiled, tiledAsked }: Job): void {
+    this.#words.set([sweep, rows, asked, lens, bytes, tiled, tiledAsked], JOB);
     Atomics.store(this.#words, STAGE, 0);
+    if (sweep >= 0) {
+      this.#words[ASKED + (sweep % 2)] = asked;
+      this.#advance(SWEEPS);
+    }
     this.#advance(JOBS);
   }
 
-  /** Wait until sweep number `job` (from 0) was asked for. */
+  /** Compute thread: wait until job number `job` (from 0) was asked for. */
   waitForJob(job: number): Job {
     this.#sleepUntilPast(JOBS, job);
-    const words = this.#words;
-    return {
-      rows: words[ROWS + (job % 2)],
-      asked: words[ASKED + (job % 2)],
-      lens: words[LENS + (job % 2)] >>> 0,
-      bytes: words[TILES + (job % 2)],
-      tiled: words[TILES + 2 + (job % 2)],
-      tiledAsked: words[TILES + 4 + (job % 2)],
-    };
+    const [sweep, rows, asked, lens, bytes, tiled, tiledAsked] = this.#words.subarray(JOB, JOB + 7);
+    return { sweep, rows, asked, lens: lens >>> 0, bytes, tiled, tiledAsked };
+  }
+
+  /** Reader: wait until sweep number `sweep` (from 0) was asked for. @returns how many of its rows want logits */
+  waitForSweep(sweep: number): number {
+    this.#sleepUntilPast(SWEEPS, sweep);
+    return this.#words[ASKED + (sweep % 2)];
   }
 
   /** Reader: wait until all threads are done with chunk number `chunk`. */

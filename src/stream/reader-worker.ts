@@ -99,7 +99,7 @@ function readSweeps(files: readonly number[]): never {
   };
   for (let sweep = 0; ; sweep++) {
     for (let index = 0; index < plan.layerChunks; ) index += bring(sweep, index, plan.layerChunks);
-    const end = control.waitForJob(sweep).asked > 0 ? plan.chunks.length : plan.layerChunks;
+    const end = control.waitForSweep(sweep) > 0 ? plan.chunks.length : plan.layerChunks;
     for (let index = plan.layerChunks; index < end; ) index += bring(sweep, index, end);
   }
 }

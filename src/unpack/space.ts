@@ -85,6 +85,17 @@ function remedies({ dtype, compression, smaller }: SpaceQuestion): string {
   return `Free some space, or: ${[...dtypes, ...compress, "--cache-dir DIR uses another disk"].join("; ")}.`;
 }
 
+/** @throws SluiceError `no-space` where a folder's disk has not so many bytes free */
+export function checkFree(folder: string, needed: number, what: string): void {
+  const free = freeBytes(folder);
+  if (free >= needed) return;
+  throw new SluiceError(
+    "no-space",
+    `not enough disk space: ${what} needs ${exactly(needed)}, ${folder} has ${exactly(free)} free`,
+    { next: "Free some space." },
+  );
+}
+
 function freeBytes(folder: string): number {
   const { bavail, bsize } = statfsSync(folder);
   return bavail * bsize;

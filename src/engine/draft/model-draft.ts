@@ -2,6 +2,7 @@ import type { Engine } from "../engine.ts";
 import type { Sequence } from "../kv-cache.ts";
 import type { Row } from "../row-filler.ts";
 import { commonPrefix } from "../session.ts";
+import { mostProbable } from "./most-probable.ts";
 import type { Draft, DraftContext } from "./types.ts";
 
 /** Guesses what another, smaller model with the same vocabulary would say: the most probable token each time. */
@@ -59,11 +60,4 @@ export class ModelDraft implements Draft {
     this.#computed.length = length;
     this.#sequence.truncate(length);
   }
-}
-
-/** The lowest id of those with the highest logit. */
-function mostProbable(logits: Float32Array): number {
-  let best = 0;
-  for (let id = 1; id < logits.length; id++) if (logits[id] > logits[best]) best = id;
-  return best;
 }

@@ -10,20 +10,24 @@ import { Engine } from "../engine.ts";
 import type { EngineOptions } from "../engine-options.ts";
 import { Lookup } from "./lookup.ts";
 import { ModelDraft } from "./model-draft.ts";
+import { ShadowDraft } from "./shadow-draft.ts";
 import type { Draft } from "./types.ts";
 
 /** Of the tokens of a vocabulary, so many may be filling. */
 const PADDING = 0.01;
 
-/** A way to guess: by what the text says elsewhere, or by another model, of the same vocabulary, that is unpacked there. */
-export type DraftChoice = "lookup" | { readonly model: string };
+/**
+ * A way to guess: by what the text says elsewhere; with a copy of the model's own weights in fewer bits, within its `ram`; or
+ * by another model, of the same vocabulary, that is unpacked there.
+ */
+export type DraftChoice = "lookup" | "shadow" | { readonly model: string };
 
 /** The drafts of an open model. */
 export interface DraftSource {
   /** Bytes of memory that they take. */
   readonly bytes: number;
-  /** Those of one session. */
-  create(): Draft[];
+  /** Those of one session of the model that this engine runs. */
+  create(engine: Engine): Draft[];
   close(): Promise<void>;
 }
 
@@ -38,8 +42,10 @@ export function openDrafts(
   options: EngineOptions,
 ): DraftSource {
   const engines: Engine[] = [];
-  const makers = choices.map((choice): (() => Draft) => {
+  const { vocabulary } = cache.manifest.model;
+  const makers = choices.map((choice): ((engine: Engine) => Draft) => {
     if (choice === "lookup") return () => new Lookup();
+    if (choice === "shadow") return (engine) => new ShadowDraft(engine, vocabulary);
     const draft = openCache(choice.model);
     checkVocabulary(draft, cache);
     const contextLength = Math.min(
@@ -53,7 +59,7 @@ export function openDrafts(
   });
   return {
     bytes: engines.reduce((sum, { residentBytes, ringBytes }) => sum + residentBytes + ringBytes, 0),
-    create: () => makers.map((make) => make()),
+    create: (engine) => makers.map((make) => make(engine)),
     close: async () => {
       for (const engine of engines) await engine.close();
     },
