@@ -93,6 +93,8 @@ export class Engine {
   readonly observer: Observer | undefined;
   /** Weights of fewer bits, where they were asked for and fit into the budget. */
   readonly shadow: Shadow | undefined;
+  /** Bytes of it; 0: there is none. */
+  readonly shadowBytes: number;
   /** Sweeps since the workers were started. */
   #sweeps = 0;
   /** The sweep that was asked for last: sweeps wait for each other. */
@@ -141,7 +143,8 @@ export class Engine {
     const place = Math.min(budget, MEMORY_BYTES - kvBytes - this.#arena.used - SHADOW_ALIGNMENT);
     const chosen = options.shadow && budget < weightBytes ? chooseShadow(cache, place) : undefined;
     this.shadow = chosen && placeShadow(chosen, this.#arena);
-    const residence = planResidence(plan, budget - (this.shadow?.bytes ?? 0), (bytes) =>
+    this.shadowBytes = this.shadow?.bytes ?? 0;
+    const residence = planResidence(plan, budget - this.shadowBytes, (bytes) =>
       this.#arena.allocateBelow(MEMORY_BYTES - kvBytes, bytes),
     );
     const { resident, streamed } = residentBytes(plan, residence);

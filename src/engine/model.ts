@@ -4,6 +4,7 @@ import { SluiceError } from "../errors.ts";
 import { formatBytes } from "../format-bytes.ts";
 import { ensureShadow, type ShadowOptions } from "../shadow/make-shadow.ts";
 import { type Cache, openCache } from "../store/cache.ts";
+import type { ShadowDtype } from "../store/shadow.ts";
 import type { Manifest } from "../store/types.ts";
 import { type ChatTemplate, createChatTemplate, type RenderOptions } from "../text/chat-template.ts";
 import { promptOf } from "../text/prompt.ts";
@@ -214,9 +215,20 @@ export class Model {
     }
   }
 
-  /** Bytes of weights in memory, those passing through and those that stay; how the others are read, and by whom. */
-  memory(): Pick<Engine, "ringBytes" | "residentBytes" | "streamedBytes" | "direct" | "threads" | "kvType"> {
+  /**
+   * Bytes of weights in memory, those passing through and those that stay; how the others are read, and by whom; what the
+   * shadow is made of, where there is one, and its bytes.
+   */
+  memory(): Pick<
+    Engine,
+    "ringBytes" | "residentBytes" | "streamedBytes" | "shadowBytes" | "direct" | "threads" | "kvType"
+  > {
     return this.#engine;
+  }
+
+  /** What the copy to guess with is made of, where there is one. */
+  get shadow(): ShadowDtype | undefined {
+    return this.#engine.shadow?.dtype;
   }
 
   /** Where the sweep at work is, at any moment: to be looked at while a session generates. */
