@@ -54,6 +54,11 @@ export class AnswerWriter {
     return Math.min(maxTokens - this.length, this.#contextLength + 1 - this.tokens.length);
   }
 
+  /** One that chooses as this writer is going to. */
+  forkSampler(): Sampler {
+    return this.#sampler.fork();
+  }
+
   /**
    * Choose the next token.
    *

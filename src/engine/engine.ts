@@ -40,7 +40,7 @@ export interface SweepOptions {
   readonly onStage?: ((layer: number) => void) | undefined;
   /** Look at the rows that ask after every layer, not only after the last. */
   readonly lens?: boolean | undefined;
-  /** (vocabulary) for each row that asks: where its logits go. Absent: into new arrays. */
+  /** For each row that asks (vocabulary), or its beginning: where its logits go. Absent: into new arrays. */
   readonly logits?: readonly Float32Array[] | undefined;
   /** How the rows are computed, which then lie in the order of their kinds; absent: as those of one sequence. */
   readonly tiles?: Tiles | undefined;
@@ -349,7 +349,8 @@ export class Engine {
     const { vocabulary } = this.#cache.manifest.model;
     return Array.from({ length: asked }, (_, index) => {
       const target = targets?.[index] ?? new Float32Array(vocabulary);
-      target.set(this.#arena.floats(logits + index * logitsStride * 4, vocabulary));
+      const count = Math.min(vocabulary, target.length);
+      target.set(this.#arena.floats(logits + index * logitsStride * 4, count));
       return target;
     });
   }

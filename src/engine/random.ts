@@ -23,12 +23,17 @@ export function xoshiro128(state: Uint32Array): () => number {
 
 /** @param seed an integer from 0 to 2^53 - 1; neighbouring seeds give unrelated sequences */
 export function createRandom(seed: number): Random {
-  const next = xoshiro128(expandSeed(seed));
+  return randomFrom(expandSeed(seed));
+}
+
+/** @param state see `xoshiro128`; of a copy the same numbers come */
+export function randomFrom(state: Uint32Array): Random {
+  const next = xoshiro128(state);
   return () => ((next() >>> 5) * 2 ** 26 + (next() >>> 6)) / 2 ** 53;
 }
 
 /** Four words of state from a seed: the finaliser of MurmurHash3 (Austin Appleby, public domain) over a counter. */
-function expandSeed(seed: number): Uint32Array {
+export function expandSeed(seed: number): Uint32Array {
   let counter = (seed ^ Math.imul(Math.floor(seed / 2 ** 32), 0x85ebca6b)) | 0;
   return Uint32Array.from({ length: 4 }, () => {
     counter = (counter + 0x9e3779b9) | 0;

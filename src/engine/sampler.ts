@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import { SluiceError } from "../errors.ts";
 import { Candidates } from "./candidates.ts";
 import { type Filter, keepMinP, keepTopK, keepTopP, penalizeRepeats } from "./filters.ts";
-import { createRandom, type Random } from "./random.ts";
+import { expandSeed, type Random, randomFrom } from "./random.ts";
 import type { SamplingOptions } from "./types.ts";
 
 export interface Sampler {
@@ -15,6 +15,8 @@ export interface Sampler {
    * @throws SluiceError `bad-model` where the logits hold NaN or +Infinity
    */
   sample(logits: Float32Array, recent: readonly number[], watch?: WatchSampler): number;
+  /** One that chooses as this one is going to, from here on, and leaves it as it is. */
+  fork(): Sampler;
   /** What the logits of the candidates are divided by in the end; 0: the most probable one is taken. */
   readonly temperature: number;
 }
@@ -60,9 +62,9 @@ export function createSampler(options: SamplingOptions = {}, candidates = new Ca
     ["top-p", keepTopP(topP)],
     ["min-p", keepMinP(minP)],
   ];
-  const random = createRandom(seed);
-  return {
+  const withState = (state: Uint32Array): Sampler => ({
     temperature,
+    fork: () => withState(state.slice()),
     sample(logits, recent, watch) {
       if (candidates.ids.length !== logits.length) candidates = new Candidates(logits.length);
       candidates.load(logits);
@@ -75,9 +77,10 @@ export function createSampler(options: SamplingOptions = {}, candidates = new Ca
         filter(candidates);
         watch?.(step, candidates);
       }
-      return draw(candidates, temperature, random);
+      return draw(candidates, temperature, randomFrom(state));
     },
-  };
+  });
+  return withState(expandSeed(seed));
 }
 
 /** One of the candidates at random, with the probabilities softmax(logits / temperature). */

@@ -181,6 +181,7 @@ export class Session {
         if (right < guess.length) this.#keep(this.#ids.length);
         guess = await this.#drafter.propose(writer.tokens, writer.left - 1, {
           sequence: this.#sequence,
+          sampler: writer.forkSampler(),
           signal,
         });
         right = 0;

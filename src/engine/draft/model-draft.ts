@@ -2,10 +2,9 @@ import type { Engine } from "../engine.ts";
 import type { Sequence } from "../kv-cache.ts";
 import type { Row } from "../row-filler.ts";
 import { commonPrefix } from "../session.ts";
-import { mostProbable } from "./most-probable.ts";
 import type { Draft, DraftContext } from "./types.ts";
 
-/** Guesses what another, smaller model with the same vocabulary would say: the most probable token each time. */
+/** Guesses what another, smaller model with the same vocabulary would say: by the choices that the answer would make. */
 export class ModelDraft implements Draft {
   readonly name = "model";
   readonly #engine: Engine;
@@ -16,11 +15,15 @@ export class ModelDraft implements Draft {
   #computed: number[] = [];
   #text: readonly number[] = [];
 
-  /** @param contextLength tokens of a text that it can read; of longer ones it has no idea */
+  /**
+   * @param vocabulary tokens of the model that it guesses for
+   * @param contextLength tokens of a text that it can read; of longer ones it has no idea
+   */
   constructor(engine: Engine, vocabulary: number, contextLength: number) {
     this.#engine = engine;
     this.#sequence = engine.createSequence(contextLength);
-    this.#logits = new Float32Array(vocabulary);
+    // Where it has fewer tokens, it never says the others.
+    this.#logits = new Float32Array(vocabulary).fill(Number.NEGATIVE_INFINITY);
     this.#contextLength = contextLength;
   }
 
@@ -29,14 +32,15 @@ export class ModelDraft implements Draft {
     return tokens.length > this.#contextLength ? undefined : "";
   }
 
-  async propose(most: number, { signal }: DraftContext): Promise<readonly number[]> {
+  async propose(most: number, { sampler, signal }: DraftContext): Promise<readonly number[]> {
     const same = commonPrefix(this.#computed, this.#text);
     // Its last token is computed again where all of them are there: it is what the guess begins with.
     this.#keep(Math.min(same, this.#text.length - 1));
     await this.#compute(this.#text.slice(this.#computed.length), signal);
-    const guess: number[] = [];
+    const text = [...this.#text];
     for (;;) {
-      guess.push(mostProbable(this.#logits));
+      text.push(sampler.sample(this.#logits, text));
+      const guess = text.slice(this.#text.length);
       if (guess.length === most || this.#computed.length === this.#contextLength) return guess;
       await this.#compute(guess.slice(-1), signal);
     }

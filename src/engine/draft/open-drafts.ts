@@ -55,7 +55,7 @@ export function openDrafts(
     );
     const engine = openResident(draft, { threads: options.threads, contextLength });
     engines.push(engine);
-    return () => new ModelDraft(engine, draft.manifest.model.vocabulary, contextLength);
+    return () => new ModelDraft(engine, vocabulary, contextLength);
   });
   return {
     bytes: engines.reduce((sum, { residentBytes, ringBytes }) => sum + residentBytes + ringBytes, 0),

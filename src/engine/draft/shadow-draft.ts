@@ -1,5 +1,4 @@
 import type { Engine } from "../engine.ts";
-import { mostProbable } from "./most-probable.ts";
 import type { Draft, DraftContext } from "./types.ts";
 
 /**
@@ -23,18 +22,17 @@ export class ShadowDraft implements Draft {
     return this.#engine.shadow?.loaded ? "" : undefined;
   }
 
-  async propose(most: number, { sequence, signal }: DraftContext): Promise<readonly number[]> {
-    const guess: number[] = [];
-    let token = this.#tokens[this.#tokens.length - 1];
-    while (guess.length < most) {
-      const position = this.#tokens.length - 1 + guess.length;
+  async propose(most: number, { sequence, sampler, signal }: DraftContext): Promise<readonly number[]> {
+    const text = [...this.#tokens];
+    while (text.length < this.#tokens.length + most) {
+      const position = text.length - 1;
+      const token = text[position];
       await this.#engine.guess([{ sequence, position, token, logits: true }], {
         signal,
         logits: this.#logits,
       });
-      token = mostProbable(this.#logits[0]);
-      guess.push(token);
+      text.push(sampler.sample(this.#logits[0], text));
     }
-    return guess;
+    return text.slice(this.#tokens.length);
   }
 }

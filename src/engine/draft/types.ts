@@ -1,4 +1,5 @@
 import type { Sequence } from "../kv-cache.ts";
+import type { Sampler } from "../sampler.ts";
 
 /** Guesses what a model will say next. What is wrong with a guess costs time only: every token is verified. */
 export interface Draft {
@@ -24,6 +25,11 @@ export interface Draft {
 export interface DraftContext {
   /** Keys and values of all tokens of the text but the last one; what a draft leaves behind them is overwritten. */
   readonly sequence: Sequence;
+  /**
+   * Chooses from logits as the answer is going to, with the same random numbers: the more a draft's logits are like the
+   * model's, the more often both choose the same.
+   */
+  readonly sampler: Sampler;
   readonly signal?: AbortSignal | undefined;
 }
 
