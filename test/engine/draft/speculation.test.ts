@@ -87,13 +87,13 @@ describe("speculation", () => {
         () => saying((tokens) => right(tokens).map((id, index) => (index % 3 === 2 ? 0 : id))),
         () => saying(() => [vocabulary, -1, 0.5]),
       ];
-      for (const draft of drafts)
-        for (const count of [1, 4, 16]) {
-          const guessed = await answer(session([draft()], count), prompt, options);
-          expect(guessed.tokens).toEqual(plain.tokens);
-          expect(guessed.end).toEqual(plain.end);
-          expect(guessed.decode.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(39);
-        }
+      for (const [index, draft] of drafts.entries()) {
+        const count = [4, 1, 16, 7, 2][(index + (sampling === greedy ? 0 : 2)) % 5];
+        const guessed = await answer(session([draft()], count), prompt, options);
+        expect(guessed.tokens).toEqual(plain.tokens);
+        expect(guessed.end).toEqual(plain.end);
+        expect(guessed.decode.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(39);
+      }
       // The token after the last guess is given as well.
       const all = await answer(session([saying(right)], 12), prompt, options);
       expect(all.decode.map(({ tokens }) => tokens)).toEqual([13, 13, 13]);
