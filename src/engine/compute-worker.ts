@@ -112,7 +112,7 @@ function runSweeps(): never {
 
 function withShadow(chunks: ResidentChunks) {
   const cursor = new ResidentCursor(chunks);
-  const dtypes = stageDtypes(chunks.plan);
+  const dtypes = stageDtypes(chunks);
   return { cursor, weights: new Weights(cursor, team), dtypes, packed: hasPacked(dtypes) };
 }
 

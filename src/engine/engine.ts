@@ -27,7 +27,7 @@ import { checkOptions, type EngineOptions } from "./engine-options.ts";
 import { BLOCK_POSITIONS, KvPool, kvBlockBytes, type Sequence } from "./kv-cache.ts";
 import { lensBytes, lensResult } from "./lens.ts";
 import { type Row, RowFiller } from "./row-filler.ts";
-import { chooseShadow, placeShadow, SHADOW_ALIGNMENT, type Shadow } from "./shadow.ts";
+import { chooseShadow, placeShadow, SHADOW_ALIGNMENT, SHADOW_ROUNDING, type Shadow } from "./shadow.ts";
 import { ALONE, type Tiles, usualTiles } from "./tiles.ts";
 import type { TokenLogprob } from "./types.ts";
 import { Workers } from "./workers.ts";
@@ -140,13 +140,17 @@ export class Engine {
       available,
     });
     // Where all weights stay there is nothing to guess for.
-    const place = Math.min(budget, MEMORY_BYTES - kvBytes - this.#arena.used - SHADOW_ALIGNMENT);
-    const chosen = options.shadow && budget < weightBytes ? chooseShadow(cache, place) : undefined;
-    this.shadow = chosen && placeShadow(chosen, this.#arena);
-    this.shadowBytes = this.shadow?.bytes ?? 0;
-    const residence = planResidence(plan, budget - this.shadowBytes, (bytes) =>
-      this.#arena.allocateBelow(MEMORY_BYTES - kvBytes, bytes),
+    const place = Math.min(budget, MEMORY_BYTES - kvBytes - this.#arena.used - SHADOW_ROUNDING);
+    const chosen = options.shadow && budget < weightBytes ? chooseShadow(cache, plan, place) : undefined;
+    this.shadowBytes = chosen?.bytes ?? 0;
+    const shadowPlace = this.#arena.allocate(this.shadowBytes, SHADOW_ALIGNMENT);
+    const residence = planResidence(
+      plan,
+      budget - this.shadowBytes,
+      (bytes) => this.#arena.allocateBelow(MEMORY_BYTES - kvBytes, bytes),
+      ({ stage }) => chosen?.whole.has(stage) ?? false,
     );
+    this.shadow = chosen && placeShadow(cache, chosen, plan, residence, shadowPlace);
     const { resident, streamed } = residentBytes(plan, residence);
     this.residentBytes = resident;
     this.streamedBytes = streamed;
@@ -180,7 +184,7 @@ export class Engine {
       kvType,
       buffers: this.#buffers,
       kernels: compileKernels(),
-      shadow: this.shadow,
+      shadow: this.shadow && { chunks: this.shadow.chunks, addresses: this.shadow.addresses },
     } as const;
     this.#workers = new Workers(
       this.#control,
@@ -297,8 +301,8 @@ export class Engine {
   async loadShadow(signal?: AbortSignal): Promise<void> {
     const { shadow } = this;
     if (shadow === undefined || shadow.loaded) return;
-    await loadChunks(shadow.plan, { direct: this.direct, signal }, (index) =>
-      this.#arena.bytes(shadow.addresses[index], shadow.plan.chunks[index].bytes),
+    await loadChunks(shadow.path, [...shadow.own.keys()], { direct: this.direct, signal }, (chunk) =>
+      this.#arena.bytes(shadow.own.get(chunk)!, chunk.bytes),
     );
     shadow.loaded = true;
   }

@@ -1,46 +1,102 @@
+import { join } from "node:path";
+import type { Address } from "../kernels/types.ts";
 import type { Cache } from "../store/cache.ts";
-import { SHADOW_DTYPES, type ShadowDtype, shadowWeights } from "../store/shadow.ts";
+import { SHADOW_DTYPES, type ShadowDtype, shadowFileName, shadowWeights } from "../store/shadow.ts";
+import type { Residence } from "../stream/residence.ts";
 import type { ResidentChunks } from "../stream/resident-cursor.ts";
-import { planSweep, type SweepPlan } from "../stream/sweep-plan.ts";
-import type { Arena } from "./arena.ts";
+import { type ChunkRead, planSweep, type SweepPlan } from "../stream/sweep-plan.ts";
 
-/** A low-bit copy of a model's weights that lies in the engine's memory, to guess with. */
+/** As reads past the page cache want it. */
+export const SHADOW_ALIGNMENT = 4096;
+
+/** More than is lost between chunks in the engine's memory. */
+export const SHADOW_ROUNDING = 8 << 20;
+
+/** What a budget is used for where there is a shadow. */
+export interface ShadowChoice {
+  readonly dtype: ShadowDtype;
+  /** Layers that stay in memory as they are, and serve both. */
+  readonly whole: ReadonlySet<number>;
+  /** Of the shadow's file, those of all other stages. */
+  readonly chunks: readonly ChunkRead[];
+  /** Of these. */
+  readonly bytes: number;
+}
+
+/** A model's weights to guess with, in the engine's memory: copies in fewer bits, and layers that stay as they are. */
 export interface Shadow extends ResidentChunks {
   readonly dtype: ShadowDtype;
+  readonly path: string;
+  /** The chunks that come from its file, with their addresses. */
+  readonly own: ReadonlyMap<ChunkRead, Address>;
   readonly bytes: number;
   /** Whether its weights are there. */
   loaded: boolean;
 }
 
-/** As reads past the page cache want it. */
-export const SHADOW_ALIGNMENT = 4096;
-
-/** The shadow with the most bits that fits into a budget; undefined: none does. */
+/**
+ * The most bits that fit into a budget, and then as many layers as they are as fit, spread evenly over the sweep. A layer
+ * that stays costs little more than what its copy takes, and need not be read again.
+ *
+ * @returns undefined where no copy fits
+ */
 export function chooseShadow(
   { folder, manifest }: Cache,
+  plan: SweepPlan,
   budget: number,
-): { readonly dtype: ShadowDtype; readonly plan: SweepPlan; readonly bytes: number } | undefined {
-  return SHADOW_DTYPES.map((dtype) => {
-    const plan = planSweep(folder, shadowWeights(manifest, dtype));
-    return { dtype, plan, bytes: plan.chunks.reduce((sum, chunk) => sum + chunk.bytes, 0) };
-  }).find(({ bytes }) => bytes <= budget);
+): ShadowChoice | undefined {
+  const layers = manifest.model.layers.length;
+  for (const dtype of SHADOW_DTYPES) {
+    const { chunks } = planSweep(folder, shadowWeights(manifest, dtype));
+    for (let count = layers; count >= 0; count--) {
+      const whole = new Set(
+        Array.from({ length: count }, (_, index) => Math.floor((index * layers) / count)),
+      );
+      const copied = chunks.filter(({ stage }) => !whole.has(stage));
+      const bytes = totalBytes(copied);
+      if (bytes + totalBytes(plan.chunks.filter(({ stage }) => whole.has(stage))) <= budget)
+        return { dtype, whole, chunks: copied, bytes };
+    }
+  }
+  return undefined;
+}
+
+/**
+ * Put it together.
+ *
+ * @param address of its own chunks, `SHADOW_ALIGNMENT`
+ */
+export function placeShadow(
+  { folder }: Cache,
+  { dtype, whole, chunks, bytes }: ShadowChoice,
+  plan: SweepPlan,
+  residence: Residence,
+  address: Address,
+): Shadow {
+  const own = new Map<ChunkRead, Address>();
+  for (const chunk of chunks) {
+    own.set(chunk, address);
+    address += chunk.bytes;
+  }
+  const places = new Map(own);
+  for (const [index, chunk] of plan.chunks.entries())
+    if (whole.has(chunk.stage)) places.set(chunk, residence.offsets[index]);
+  const ordered = [...places].sort(([a], [b]) => a.stage - b.stage);
+  return {
+    ...{ dtype, own, bytes, loaded: false },
+    path: join(folder, shadowFileName(dtype)),
+    chunks: ordered.map(([chunk]) => chunk),
+    addresses: Float64Array.from(ordered, ([, place]) => place),
+  };
 }
 
 /** Bytes of the shadow with the fewest bits. */
 export function smallestShadow({ folder, manifest }: Cache): number {
-  const { chunks } = planSweep(folder, shadowWeights(manifest, SHADOW_DTYPES[SHADOW_DTYPES.length - 1]));
-  return chunks.reduce((sum, { bytes }) => sum + bytes, 0);
+  return totalBytes(
+    planSweep(folder, shadowWeights(manifest, SHADOW_DTYPES[SHADOW_DTYPES.length - 1])).chunks,
+  );
 }
 
-/** Give a shadow its place. */
-export function placeShadow(
-  { dtype, plan, bytes }: NonNullable<ReturnType<typeof chooseShadow>>,
-  arena: Arena,
-): Shadow {
-  let address = arena.allocate(bytes, SHADOW_ALIGNMENT);
-  const addresses = Float64Array.from(plan.chunks, (chunk) => {
-    address += chunk.bytes;
-    return address - chunk.bytes;
-  });
-  return { dtype, plan, bytes, addresses, loaded: false };
+function totalBytes(chunks: readonly ChunkRead[]): number {
+  return chunks.reduce((sum, { bytes }) => sum + bytes, 0);
 }

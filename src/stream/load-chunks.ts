@@ -3,20 +3,21 @@ import { promisify } from "node:util";
 import { SluiceError, throwIfAborted } from "../errors.ts";
 import { reasonOf } from "../store/io-error.ts";
 import { openFile } from "./open-file.ts";
-import type { SweepPlan } from "./sweep-plan.ts";
+import type { ChunkRead } from "./sweep-plan.ts";
 
 const readFile = promisify(read);
 
 /**
- * Read all chunks of a plan, one after the other, beside whatever else is going on. All of them lie in one file.
+ * Read chunks of a file, one after the other, beside whatever else is going on.
  *
  * @param target where a chunk is to be: (bytes), 4096-byte aligned in memory where it is read past the page cache
  * @throws SluiceError `io`, `bad-cache` where the file is too short, `aborted`
  */
 export async function loadChunks(
-  { paths: [path], chunks }: SweepPlan,
+  path: string,
+  chunks: readonly ChunkRead[],
   { direct, signal }: { readonly direct: boolean; readonly signal?: AbortSignal | undefined },
-  target: (index: number) => Uint8Array,
+  target: (chunk: ChunkRead) => Uint8Array,
 ): Promise<void> {
   const failed = (error: unknown) =>
     new SluiceError("io", `cannot read ${path}: ${reasonOf(error)}`, {
@@ -30,9 +31,10 @@ export async function loadChunks(
     throw failed(error);
   }
   try {
-    for (const [index, { offset, bytes }] of chunks.entries()) {
+    for (const chunk of chunks) {
+      const { offset, bytes } = chunk;
       throwIfAborted(signal);
-      const bytesRead = await readFile(file, target(index), 0, bytes, offset).then(
+      const bytesRead = await readFile(file, target(chunk), 0, bytes, offset).then(
         (got) => got.bytesRead,
         (error) => {
           throw failed(error);

@@ -24,13 +24,15 @@ export interface Residence {
  * between while these are computed.
  *
  * @param allocate gives a place of so many bytes in the engine's memory, or undefined when that is full
+ * @param first chunks that come before all others
  */
 export function planResidence(
   plan: SweepPlan,
   bytes: number,
   allocate: (bytes: number) => Address | undefined,
+  first: (chunk: ChunkRead) => boolean = () => false,
 ): Residence {
-  const chosen = chooseEvenly(plan.chunks, bytes);
+  const chosen = choose(plan.chunks, bytes, first);
   const homes = new Int8Array(plan.chunks.length).fill(-1);
   const offsets = new Float64Array(plan.chunks.length);
   const pieces: number[] = [];
@@ -63,6 +65,17 @@ export function residentBytes(plan: SweepPlan, { homes }: Residence): { resident
     if (homes[index] >= 0) resident += chunk.bytes;
     else streamed += chunk.stored;
   return { resident, streamed };
+}
+
+function choose(
+  chunks: readonly ChunkRead[],
+  bytes: number,
+  first: (chunk: ChunkRead) => boolean,
+): boolean[] {
+  const others = chunks.filter((chunk) => !first(chunk));
+  const evenly = chooseEvenly(others, bytes - totalBytes(chunks) + totalBytes(others));
+  let other = 0;
+  return chunks.map((chunk) => first(chunk) || evenly[other++]);
 }
 
 /**

@@ -1,9 +1,9 @@
 import type { Address } from "../kernels/types.ts";
-import type { Part, SweepPlan } from "./sweep-plan.ts";
+import type { ChunkRead, Part } from "./sweep-plan.ts";
 
 /** Chunks that all lie in the engine's memory. */
 export interface ResidentChunks {
-  readonly plan: SweepPlan;
+  readonly chunks: readonly ChunkRead[];
   /** Of each chunk. */
   readonly addresses: Float64Array;
 }
@@ -20,7 +20,7 @@ export class ResidentCursor {
   }
 
   next(): Part {
-    const { chunks } = this.#chunks.plan;
+    const { chunks } = this.#chunks;
     if (this.#part === chunks[this.#index].parts.length) {
       this.#index++;
       this.#part = 0;
@@ -29,8 +29,8 @@ export class ResidentCursor {
   }
 
   panels(first: number, _count: number): Address {
-    const { plan, addresses } = this.#chunks;
-    const { offset, panelBytes } = plan.chunks[this.#index].parts[this.#part - 1];
+    const { chunks, addresses } = this.#chunks;
+    const { offset, panelBytes } = chunks[this.#index].parts[this.#part - 1];
     return addresses[this.#index] + offset + first * panelBytes;
   }
 

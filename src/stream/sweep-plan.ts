@@ -43,7 +43,7 @@ export interface SweepPlan {
 }
 
 /** Dtypes of the tensors of each stage: of each layer, last of the output. */
-export function stageDtypes({ chunks }: SweepPlan): ReadonlyMap<TensorRole, TensorDtype>[] {
+export function stageDtypes({ chunks }: Pick<SweepPlan, "chunks">): ReadonlyMap<TensorRole, TensorDtype>[] {
   const stages: Map<TensorRole, TensorDtype>[] = [];
   for (const { stage, parts } of chunks) {
     stages[stage] ??= new Map();
