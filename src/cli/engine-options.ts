@@ -43,11 +43,18 @@ export function engineOptions({ threads, ram, kv, ctxSize, parallel }: EngineFla
 
 const UNITS = ["", "k", "m", "g", "t"];
 
-/** Bytes from `800M`, `2.5G`, `1500000000`: decimal units, and binary ones as `1GiB`. */
+/** Parser of `--ram`. */
 export function parseRam(text: string): number | "auto" {
   if (text === "auto") return text;
+  const bytes = parseSize(text);
+  if (bytes === undefined) throw new InvalidArgumentError("It must be a size as 800M or 2.5G, or auto.");
+  return bytes;
+}
+
+/** Bytes from `800M`, `2.5G`, `1500000000`: decimal units, and binary ones as `1GiB`; undefined for what is no size. */
+export function parseSize(text: string): number | undefined {
   const [, digits, unit, binary] = /^(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?$/i.exec(text.trim()) ?? [];
-  if (digits === undefined) throw new InvalidArgumentError("It must be a size as 800M or 2.5G, or auto.");
+  if (digits === undefined) return undefined;
   const bytes = Math.round(Number(digits) * (binary ? 1024 : 1000) ** UNITS.indexOf(unit.toLowerCase()));
   if (!Number.isSafeInteger(bytes))
     throw new InvalidArgumentError("It is more than any machine has: at most 9000T.");

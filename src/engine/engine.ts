@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { dirname } from "node:path";
 import { SluiceError, throwIfAborted } from "../errors.ts";
 import type { Address, KvType } from "../kernels/types.ts";
-import { compileKernels } from "../kernels/wasm.ts";
+import { compileKernels, createRelaxedKernels } from "../kernels/wasm.ts";
 import type { Cache } from "../store/cache.ts";
 import { availableMemory } from "../stream/available-memory.ts";
 import { Control } from "../stream/control.ts";
@@ -180,6 +180,11 @@ export class Engine {
   /** Positions of KV cache that there is still memory for, in whole blocks. */
   get kvRoom(): number {
     return this.#kv.room() * BLOCK_POSITIONS;
+  }
+
+  /** Whether rows of long prompts may be rounded to 8 bits here, which gives other keys and values. */
+  get roundsToBytes(): boolean {
+    return Boolean(createRelaxedKernels(this.#arena.memory)?.isExact());
   }
 
   createSequence(contextLength: number): Sequence {

@@ -9,9 +9,10 @@ import { SluiceError } from "../../errors.ts";
 import { Candidates } from "../candidates.ts";
 import type { Engine } from "../engine.ts";
 import type { Sequence } from "../kv-cache.ts";
+import { PromptSegments, SEGMENT_POSITIONS } from "../prompt-cache.ts";
 import { type Company, Member } from "./member.ts";
 import { type Part, planSweep, shareRows } from "./plan-rows.ts";
-import { findBeginning } from "./prefixes.ts";
+import { type Beginning, findBeginning } from "./prefixes.ts";
 import { RequestSource } from "./request-source.ts";
 import type { BatchOptions, BatchProgress, BatchRequest, BatchResult, BatchSummary } from "./types.ts";
 
@@ -45,6 +46,10 @@ export async function* runBatch<Request extends BatchRequest>(
   }
 }
 
+function wholeSegments(positions: number): number {
+  return positions - (positions % SEGMENT_POSITIONS);
+}
+
 class Batch<Request extends BatchRequest> {
   readonly #engine: Engine;
   readonly #company: Company;
@@ -63,7 +68,7 @@ class Batch<Request extends BatchRequest> {
   readonly #start = performance.now();
   readonly #counts = {
     ...{ answers: 0, errors: 0, sweeps: 0, rows: 0, promptRows: 0 },
-    ...{ generated: 0, reused: 0, parallel: 0, restarts: 0 },
+    ...{ generated: 0, reused: 0, recalled: 0, parallel: 0, restarts: 0 },
   };
 
   constructor({ engine, layers, ...company }: BatchModel, options: BatchOptions) {
@@ -108,6 +113,7 @@ class Batch<Request extends BatchRequest> {
   /** Compute the next tokens. @returns the results that it brought */
   async sweep(): Promise<BatchResult<Request>[]> {
     this.#admit();
+    await this.#recall();
     const results: BatchResult<Request>[] = [];
     const parts = this.#reserve(results);
     if (parts.length === 0) return results;
@@ -198,20 +204,76 @@ class Batch<Request extends BatchRequest> {
 
   /** The members that can go on: those that have begun, and those that have a beginning, or nothing to wait for. */
   #able(): Member<Request>[] {
-    const others = this.#kept ? [this.#kept] : [];
-    return this.#running.filter((member, index) => {
+    return this.#running.filter((member) => {
       if (member.computed > 0) return true;
-      const beginning = findBeginning(member, this.#running.slice(0, index), others);
+      const beginning = this.#beginningOf(member);
       if (beginning === "wait") return false;
-      if (beginning === undefined) return true;
-      const { from, length } = beginning;
-      member.sequence!.truncate(0);
-      member.sequence!.beginAs(from.sequence!, length);
-      member.computed = length;
-      member.reused = Math.min(length, member.request.prompt.length);
-      this.#counts.reused += member.reused;
+      if (beginning !== undefined) this.#beginAs(member, beginning);
       return true;
     });
+  }
+
+  #beginningOf(member: Member<Request>): Beginning | "wait" | undefined {
+    const earlier = this.#running.slice(0, this.#running.indexOf(member));
+    return findBeginning(member, earlier, this.#kept ? [this.#kept] : []);
+  }
+
+  #beginAs(member: Member<Request>, { from, length }: Beginning): void {
+    member.sequence!.truncate(0);
+    member.sequence!.beginAs(from.sequence!, length);
+    member.computed = length;
+    member.reused = Math.min(length, member.request.prompt.length);
+    this.#counts.reused += member.reused;
+  }
+
+  /** Let those that are about to begin have what the prompt cache has; what they share with others is kept there. */
+  async #recall(): Promise<void> {
+    const { promptCache } = this.#options;
+    if (promptCache === undefined) return;
+    for (const member of [...this.#running]) {
+      const beginning = member.computed > 0 ? "wait" : this.#beginningOf(member);
+      if (beginning === "wait") continue;
+      const segments = new PromptSegments(promptCache, member.request.prompt, member.sequence!);
+      const found = await segments.found();
+      const shared = beginning?.length ?? 0;
+      try {
+        if (found > shared) await this.#recallFor(member, segments, beginning);
+        else if (beginning !== undefined) {
+          this.#beginAs(member, beginning);
+          await this.#keepShared(segments, found, shared);
+        }
+      } catch (error) {
+        // There will be room later.
+        if (!(error instanceof SluiceError) || error.code !== "context-full") throw error;
+        member.sequence!.truncate(0);
+        member.computed = 0;
+      }
+    }
+  }
+
+  /** What others have of it need not be read. */
+  async #recallFor(
+    member: Member<Request>,
+    segments: PromptSegments,
+    beginning: Beginning | undefined,
+  ): Promise<void> {
+    const shared = wholeSegments(beginning?.length ?? 0);
+    member.sequence!.truncate(0);
+    if (beginning !== undefined) member.sequence!.beginAs(beginning.from.sequence!, shared);
+    const length = await segments.recall(shared, this.#options.signal);
+    member.computed = length;
+    member.reused = length;
+    member.recalled = length - shared;
+    this.#counts.reused += shared;
+    this.#counts.recalled += member.recalled;
+  }
+
+  /** A beginning that two requests have is worth keeping; others may never come again. */
+  async #keepShared(segments: PromptSegments, found: number, shared: number): Promise<void> {
+    const { ms, rows } = this.summary;
+    for (let end = found + SEGMENT_POSITIONS; end <= shared; end += SEGMENT_POSITIONS)
+      segments.keep(end / SEGMENT_POSITIONS - 1, (ms / rows) * SEGMENT_POSITIONS);
+    await segments.settle();
   }
 
   #makeRoom(error: SluiceError, results: BatchResult<Request>[]): void {
