@@ -9,10 +9,10 @@ import { SluiceError } from "../../errors.ts";
 import { Candidates } from "../candidates.ts";
 import type { Engine } from "../engine.ts";
 import type { Sequence } from "../kv-cache.ts";
-import { PromptSegments, SEGMENT_POSITIONS } from "../prompt-cache.ts";
 import { type Company, Member } from "./member.ts";
 import { type Part, planSweep, shareRows } from "./plan-rows.ts";
-import { type Beginning, findBeginning } from "./prefixes.ts";
+import { type Beginning, beginAs, findBeginning } from "./prefixes.ts";
+import { recallBeginning } from "./recall.ts";
 import { RequestSource } from "./request-source.ts";
 import type { BatchOptions, BatchProgress, BatchRequest, BatchResult, BatchSummary } from "./types.ts";
 
@@ -44,10 +44,6 @@ export async function* runBatch<Request extends BatchRequest>(
     batch.close();
     await source.close();
   }
-}
-
-function wholeSegments(positions: number): number {
-  return positions - (positions % SEGMENT_POSITIONS);
 }
 
 class Batch<Request extends BatchRequest> {
@@ -208,7 +204,9 @@ class Batch<Request extends BatchRequest> {
       if (member.computed > 0) return true;
       const beginning = this.#beginningOf(member);
       if (beginning === "wait") return false;
-      if (beginning !== undefined) this.#beginAs(member, beginning);
+      if (beginning === undefined) return true;
+      beginAs(member, beginning);
+      this.#countReused(member);
       return true;
     });
   }
@@ -218,62 +216,22 @@ class Batch<Request extends BatchRequest> {
     return findBeginning(member, earlier, this.#kept ? [this.#kept] : []);
   }
 
-  #beginAs(member: Member<Request>, { from, length }: Beginning): void {
-    member.sequence!.truncate(0);
-    member.sequence!.beginAs(from.sequence!, length);
-    member.computed = length;
-    member.reused = Math.min(length, member.request.prompt.length);
-    this.#counts.reused += member.reused;
-  }
-
-  /** Let those that are about to begin have what the prompt cache has; what they share with others is kept there. */
+  /** Let those that are about to begin have what the prompt cache has. */
   async #recall(): Promise<void> {
-    const { promptCache } = this.#options;
+    const { promptCache, signal } = this.#options;
     if (promptCache === undefined) return;
     for (const member of [...this.#running]) {
       const beginning = member.computed > 0 ? "wait" : this.#beginningOf(member);
       if (beginning === "wait") continue;
-      const segments = new PromptSegments(promptCache, member.request.prompt, member.sequence!);
-      const found = await segments.found();
-      const shared = beginning?.length ?? 0;
-      try {
-        if (found > shared) await this.#recallFor(member, segments, beginning);
-        else if (beginning !== undefined) {
-          this.#beginAs(member, beginning);
-          await this.#keepShared(segments, found, shared);
-        }
-      } catch (error) {
-        // There will be room later.
-        if (!(error instanceof SluiceError) || error.code !== "context-full") throw error;
-        member.sequence!.truncate(0);
-        member.computed = 0;
-      }
+      const { ms, rows } = this.summary;
+      await recallBeginning(promptCache, member, beginning, { msPerRow: ms / rows, signal });
+      if (member.computed > 0) this.#countReused(member);
     }
   }
 
-  /** What others have of it need not be read. */
-  async #recallFor(
-    member: Member<Request>,
-    segments: PromptSegments,
-    beginning: Beginning | undefined,
-  ): Promise<void> {
-    const shared = wholeSegments(beginning?.length ?? 0);
-    member.sequence!.truncate(0);
-    if (beginning !== undefined) member.sequence!.beginAs(beginning.from.sequence!, shared);
-    const length = await segments.recall(shared, this.#options.signal);
-    member.computed = length;
-    member.reused = length;
-    member.recalled = length - shared;
-    this.#counts.reused += shared;
-    this.#counts.recalled += member.recalled;
-  }
-
-  /** A beginning that two requests have is worth keeping; others may never come again. */
-  async #keepShared(segments: PromptSegments, found: number, shared: number): Promise<void> {
-    const { ms, rows } = this.summary;
-    for (let end = found + SEGMENT_POSITIONS; end <= shared; end += SEGMENT_POSITIONS)
-      segments.keep(end / SEGMENT_POSITIONS - 1, (ms / rows) * SEGMENT_POSITIONS);
-    await segments.settle();
+  #countReused({ reused, recalled }: Member<Request>): void {
+    this.#counts.reused += reused - recalled;
+    this.#counts.recalled += recalled;
   }
 
   #makeRoom(error: SluiceError, results: BatchResult<Request>[]): void {
