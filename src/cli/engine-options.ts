@@ -11,6 +11,7 @@ export interface EngineFlags {
   readonly threads?: number;
   readonly ram?: number | "auto";
   readonly kv?: KvType;
+  readonly kvRam?: number;
   readonly ctxSize?: number;
   readonly parallel?: number;
 }
@@ -34,14 +35,27 @@ export function addEngineOptions(command: Command): Command {
         "--kv <type>",
         "type of the KV cache; q8 takes half of f16 (default: f32 with f32 weights, else f16)",
       ).choices(KV_TYPES),
+    )
+    .addOption(
+      new Option(
+        "--kv-ram <size>",
+        "memory for the KV cache, as 200M: keys and values of further layers stream from disk (default: all in memory)",
+      ).argParser(parseBytes),
     );
 }
 
-export function engineOptions({ threads, ram, kv, ctxSize, parallel }: EngineFlags): EngineOptions {
-  return { threads, ram, kvType: kv, contextLength: ctxSize, parallel };
+export function engineOptions({ threads, ram, kv, kvRam, ctxSize, parallel }: EngineFlags): EngineOptions {
+  return { threads, ram, kvType: kv, kvRam, contextLength: ctxSize, parallel };
 }
 
 const UNITS = ["", "k", "m", "g", "t"];
+
+/** Parser of an option that takes a size. */
+export function parseBytes(text: string): number {
+  const bytes = parseSize(text);
+  if (bytes === undefined) throw new InvalidArgumentError("It must be a size as 800M or 2.5G.");
+  return bytes;
+}
 
 /** Parser of `--ram`. */
 export function parseRam(text: string): number | "auto" {

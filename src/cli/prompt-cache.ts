@@ -1,8 +1,8 @@
 /** `--prompt-cache`: whether, and on how much disk, beginnings of prompts are kept. */
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, Option } from "commander";
 import type { Model } from "../engine/model.ts";
 import { PromptStore } from "../prompt-store/prompt-store.ts";
-import { parseSize } from "./engine-options.ts";
+import { parseBytes } from "./engine-options.ts";
 import { failureLines } from "./exit.ts";
 import { tell } from "./tell.ts";
 
@@ -35,10 +35,4 @@ export function openPromptCache(
 export function tellPromptTrouble(store: PromptStore | undefined): void {
   const trouble = store?.takeTrouble();
   if (trouble) tell(failureLines(trouble).join("\n"));
-}
-
-function parseBytes(text: string): number {
-  const bytes = parseSize(text);
-  if (bytes === undefined) throw new InvalidArgumentError("It must be a size as 800M or 2.5G.");
-  return bytes;
 }

@@ -73,7 +73,7 @@ export class PromptSegments {
     for (; segment < count; segment++) {
       throwIfAborted(signal);
       this.#sequence.reserve((segment + 1) * SEGMENT_POSITIONS);
-      if (!(await this.#kept.read(segment, this.#blocks(segment)))) break;
+      if (!(await this.#read(segment))) break;
     }
     this.#sequence.truncate(segment * SEGMENT_POSITIONS);
     return segment * SEGMENT_POSITIONS;
@@ -96,6 +96,11 @@ export class PromptSegments {
   async settle(): Promise<void> {
     this.#until = performance.now() + PATIENCE_MS;
     await this.#writing;
+  }
+
+  async #read(segment: number): Promise<boolean> {
+    const first = segment * SEGMENT_BLOCKS;
+    return this.#sequence.fill(first, SEGMENT_BLOCKS, (targets) => this.#kept.read(segment, targets));
   }
 
   #blocks(segment: number): Uint8Array[] {

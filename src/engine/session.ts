@@ -96,7 +96,8 @@ export class Session {
     let done = false;
     try {
       this.#sequence.reserve(ids.length);
-      for (const [index, { bytes }] of this.#sequence.blocks.entries()) await fill(bytes, index);
+      for (const index of this.#sequence.blocks.keys())
+        await this.#sequence.fill(index, 1, ([target]) => fill(target, index));
       this.#ids = [...ids];
       done = true;
     } finally {
