@@ -18,7 +18,7 @@ export function attention(machine: Machine, index: number, rows: number): void {
     machine.kvWindow && index >= machine.kvWindow.split.residentLayers ? machine.kvWindow : undefined;
   /** From the table of a sequence's blocks to that of the same in the window. */
   const toTable = kv ? kv.split.blocks * 4 : 0;
-  if (kv) loadWindow(kv, words, team, index);
+  if (kv) machine.waiting(() => loadWindow(kv, words, team, index));
 
   const input = readStream(machine, index, "attn_norm", QKV, rows);
   weights.multiply("attn_q", kernels, input, rows, q, qStride);
@@ -49,7 +49,7 @@ export function attention(machine: Machine, index: number, rows: number): void {
     kernels.storeKv(keys, at(v, row, kvStride), shape, words[entry] + toTable, words[entry + 1]);
   }
   team.barrier();
-  if (kv) saveWindow(kv, words, team, index);
+  if (kv) machine.waiting(() => saveWindow(kv, words, team, index));
 
   // Heads of all rows, counted through, are shared out: one row alone keeps every thread busy.
   const scratch = buffers.scratch + team.thread * buffers.scratchBytes;

@@ -67,6 +67,11 @@ function runSweeps(): never {
   const relaxed = createRelaxedKernels(memory);
   const kernels = createWasmKernels(data.kernels, memory, relaxed);
   const int8 = relaxed?.isExact() ? relaxed : undefined;
+  const waiting: Machine["waiting"] = (action) => {
+    const start = clock();
+    action();
+    cursor.countWait(start, clock());
+  };
   let words = new Uint32Array(memory.buffer);
 
   for (let sweep = 0; ; sweep++) {
@@ -89,7 +94,7 @@ function runSweeps(): never {
     forward(
       {
         ...{ model, buffers, kernels, int8, shapes, kvWindow, weights, dtypes },
-        ...{ team, tiles: job, packed, words, partDone },
+        ...{ team, tiles: job, packed, words, waiting, partDone },
       },
       job,
     );

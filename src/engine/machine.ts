@@ -28,6 +28,8 @@ export interface Machine {
   readonly packed: boolean;
   /** The engine's memory as uint32, for the tables in it. */
   readonly words: Uint32Array;
+  /** Do something that is no arithmetic, but waits for the disk. */
+  readonly waiting: (action: () => void) => void;
   /** Called when a part of a layer (or, last, the output) is done. */
   readonly partDone: (part: "attention" | "feed-forward" | "output", stage: number) => void;
 }

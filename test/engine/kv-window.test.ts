@@ -98,6 +98,29 @@ describe("keys and values that do not stay in memory", () => {
     await model.close();
   });
 
+  it("are whole after a sweep that was stopped", async () => {
+    const path = models.make({ layers: 4, context: CONTEXT } as never);
+    const plain = await models.open(path);
+    const want = await finish(plain.createSession(), tokens(400), { maxTokens: 6 });
+    const model = await models.open(path, { kvRam: bytesFor(plain, 1) });
+    const session = model.createSession();
+    // Other tokens first, so that blocks are used again.
+    await finish(session, tokens(400, 8), { maxTokens: 3 });
+    for (const delay of [1, 3, 6, 10, 15, 25]) {
+      const stop = new AbortController();
+      setTimeout(() => stop.abort(), delay);
+      session.reset();
+      await finish(session, tokens(400), { maxTokens: 1, signal: stop.signal });
+      const { ids, logprobs } = await finish(session, tokens(400, 9), { maxTokens: 1 });
+      expect(ids.length + logprobs.length).toBe(2);
+    }
+    session.reset();
+    const got = await finish(session, tokens(400), { maxTokens: 6 });
+    expect({ ids: got.ids, logprobs: got.logprobs }).toEqual({ ids: want.ids, logprobs: want.logprobs });
+    await plain.close();
+    await model.close();
+  });
+
   it("serve a batch, whose sequences share them", async () => {
     const path = models.make({ layers: 4, context: CONTEXT } as never);
     const requests = Array.from({ length: 6 }, (_, seed) => ({
