@@ -85,6 +85,7 @@ export async function answerWithin(
     ids,
     text: held ? said.map((part) => part.text).join("") : text + rest,
     reused: said[0].reused,
+    recalled: said[0].recalled,
     prefill: said.flatMap(({ prefill }) => prefill),
     decode: said.flatMap(({ decode }) => decode),
   };

@@ -16,6 +16,7 @@ import { untilStopped, type WorkerMessage } from "../stream/worker-message.ts";
 import type { Buffers } from "./buffers.ts";
 import { forward } from "./forward.ts";
 import { attentionShapes } from "./kv-cache.ts";
+import type { KvWindow } from "./kv-window.ts";
 import type { Machine } from "./machine.ts";
 import { Team } from "./team.ts";
 import { Weights } from "./weights.ts";
@@ -29,6 +30,7 @@ export interface ComputeData {
   readonly residence: Residence;
   readonly staging: Address;
   readonly kvType: KvType;
+  readonly kvWindow?: KvWindow | undefined;
   readonly buffers: Buffers;
   readonly kernels: WebAssembly.Module;
   readonly memory: WebAssembly.Memory;
@@ -49,7 +51,8 @@ const clock = mainClock(data.origin);
 const team = new Team(control, thread);
 const dtypes = stageDtypes(plan);
 const packed = dtypes.some((stage) => [...stage.values()].some(isPacked));
-const shapes = attentionShapes(model, data.kvType);
+const { kvWindow } = data;
+const shapes = attentionShapes(model, data.kvType, kvWindow?.split);
 const port = parentPort!;
 
 port.on("message", () => port.postMessage(untilStopped(control, runSweeps)));
@@ -64,6 +67,11 @@ function runSweeps(): never {
   const relaxed = createRelaxedKernels(memory);
   const kernels = createWasmKernels(data.kernels, memory, relaxed);
   const int8 = relaxed?.isExact() ? relaxed : undefined;
+  const waiting: Machine["waiting"] = (action) => {
+    const start = clock();
+    action();
+    cursor.countWait(start, clock());
+  };
   let words = new Uint32Array(memory.buffer);
 
   for (let sweep = 0; ; sweep++) {
@@ -84,7 +92,10 @@ function runSweeps(): never {
       if (part !== "attention") control.stage = stage + 1;
     };
     forward(
-      { model, buffers, kernels, int8, shapes, weights, dtypes, team, tiles: job, packed, words, partDone },
+      {
+        ...{ model, buffers, kernels, int8, shapes, kvWindow, weights, dtypes },
+        ...{ team, tiles: job, packed, words, waiting, partDone },
+      },
       job,
     );
     cursor.finishSweep();

@@ -2,11 +2,12 @@ import { availableParallelism } from "node:os";
 import { dirname } from "node:path";
 import { SluiceError, throwIfAborted } from "../errors.ts";
 import type { Address, KvType } from "../kernels/types.ts";
-import { compileKernels } from "../kernels/wasm.ts";
+import { compileKernels, createRelaxedKernels } from "../kernels/wasm.ts";
 import type { Cache } from "../store/cache.ts";
 import { availableMemory } from "../stream/available-memory.ts";
 import { Control } from "../stream/control.ts";
 import { prefersDirect } from "../stream/disk-speed.ts";
+import { KvFile } from "../stream/kv-file.ts";
 import { Lanes } from "../stream/lanes.ts";
 import { stagingBytes } from "../stream/part-cursor.ts";
 import type { ReaderData } from "../stream/reader-worker.ts";
@@ -22,7 +23,9 @@ import { OVERHEAD_BYTES, residentBudget } from "./budget.ts";
 import { allocateBuffers, type Buffers, MAXIMUM_ASKED, MAXIMUM_ROWS } from "./buffers.ts";
 import type { ComputeData } from "./compute-worker.ts";
 import { checkOptions, type EngineOptions } from "./engine-options.ts";
-import { BLOCK_POSITIONS, KvPool, kvBlockBytes, type Sequence } from "./kv-cache.ts";
+import { BLOCK_POSITIONS, KvPool, type Sequence } from "./kv-cache.ts";
+import { kvMemoryBytes, splitKv } from "./kv-split.ts";
+import { allocateWindow, type KvWindow, listBlocks } from "./kv-window.ts";
 import { lensBytes, lensResult } from "./lens.ts";
 import { type Row, RowFiller } from "./row-filler.ts";
 import { type Tiles, usualTiles } from "./tiles.ts";
@@ -71,6 +74,8 @@ export class Engine {
   readonly #arena: Arena;
   readonly #buffers: Buffers;
   readonly #kv: KvPool;
+  readonly #kvFile: KvFile | undefined;
+  readonly #kvWindow: KvWindow | undefined;
   readonly #control: Control;
   readonly #times: StageTimes;
   readonly #lanes: Lanes;
@@ -113,16 +118,13 @@ export class Engine {
     this.parallel = options.parallel ?? 1;
     this.maximumAsked = Math.max(MAXIMUM_ASKED, this.parallel);
     this.#buffers = allocateBuffers(this.#arena, model, threads, this.maximumAsked);
-    this.#kv = new KvPool(this.#arena, model, kvType, this.ringBytes + this.#arena.used);
-    const share = stagingBytes(plan, threads);
-    const staging = Array.from({ length: threads }, () => this.#arena.allocate(share));
-
-    const { contextLength = RESERVED_POSITIONS, ram } = options;
-    const positions = Math.max(
-      Math.min(contextLength, RESERVED_POSITIONS),
-      ram === "auto" ? this.parallel * Math.min(contextLength, RESERVED_FOR_EACH) : 0,
-    );
-    const kvBytes = Math.ceil(positions / BLOCK_POSITIONS) * kvBlockBytes(model, kvType);
+    const { contextLength = model.contextLength || RESERVED_POSITIONS, ram, kvRam } = options;
+    const some = this.parallel * Math.min(contextLength, RESERVED_FOR_EACH);
+    const most = Math.max(contextLength, some);
+    const split = splitKv(model, kvType, kvRam, most);
+    const streams = split.windowBytes > 0;
+    const usual = Math.max(Math.min(contextLength, RESERVED_POSITIONS), ram === "auto" ? some : 0);
+    const kvBytes = kvMemoryBytes(split, streams ? most : usual);
     const available = availableMemory();
     const budget = residentBudget({
       ram,
@@ -131,6 +133,13 @@ export class Engine {
       kvBytes,
       available,
     });
+    this.#kvFile = streams ? new KvFile(folder, split.blocks * split.streamedBytes) : undefined;
+    const overflow = this.#kvFile && { split, file: this.#kvFile };
+    this.#kv = new KvPool(this.#arena, model, kvType, this.ringBytes + this.#arena.used, overflow);
+    this.#kvWindow = overflow && allocateWindow(this.#arena, split, overflow.file.descriptor);
+    const share = stagingBytes(plan, threads);
+    const staging = Array.from({ length: threads }, () => this.#arena.allocate(share));
+
     const residence = planResidence(plan, budget, (bytes) =>
       this.#arena.allocateBelow(MEMORY_BYTES - kvBytes, bytes),
     );
@@ -165,6 +174,7 @@ export class Engine {
     const compute = {
       model,
       kvType,
+      kvWindow: this.#kvWindow,
       buffers: this.#buffers,
       kernels: compileKernels(),
     } as const;
@@ -180,6 +190,11 @@ export class Engine {
   /** Positions of KV cache that there is still memory for, in whole blocks. */
   get kvRoom(): number {
     return this.#kv.room() * BLOCK_POSITIONS;
+  }
+
+  /** Whether rows of long prompts may be rounded to 8 bits here, which gives other keys and values. */
+  get roundsToBytes(): boolean {
+    return Boolean(createRelaxedKernels(this.#arena.memory)?.isExact());
   }
 
   createSequence(contextLength: number): Sequence {
@@ -225,6 +240,7 @@ export class Engine {
       }, PROGRESS_MS);
     try {
       const embedding = this.#filler.fill(rows, start);
+      const written = this.#kvWindow && listBlocks(this.#kvWindow, this.#arena, this.#kv, rows);
       const filled = performance.now();
       signal?.addEventListener("abort", abort);
       const cold = !this.#workers.running;
@@ -240,6 +256,7 @@ export class Engine {
         ...tiles,
       });
       await this.#workers.done();
+      written?.();
       const logits = this.#takeLogits(asked, targets);
       const observer = kind === undefined ? undefined : this.observer;
       const lanes = observer ? this.#lanes.take(this.#sweeps) : this.#lanes.drop(this.#sweeps);
@@ -278,6 +295,7 @@ export class Engine {
     if (this.#closed) return;
     this.#closed = true;
     await this.#workers.close();
+    this.#kvFile?.close();
     this.#embedding.close();
   }
 

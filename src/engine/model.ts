@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { SluiceError } from "../errors.ts";
 import { openCache } from "../store/cache.ts";
+import { CACHE_FORMAT } from "../store/manifest.ts";
 import type { Manifest } from "../store/types.ts";
 import { type ChatTemplate, createChatTemplate, type RenderOptions } from "../text/chat-template.ts";
 import { promptOf } from "../text/prompt.ts";
@@ -9,11 +10,15 @@ import { createTokenizer } from "../text/tokenizer.ts";
 import { decodeTokenizerData } from "../text/tokenizer-data.ts";
 import type { ChatMessage, Tokenizer } from "../text/types.ts";
 import type { Observer } from "../timing/types.ts";
+import { version } from "../version.ts";
 import { runBatch } from "./batch/run-batch.ts";
 import type { BatchOptions, BatchRequest, BatchResult, BatchSummary } from "./batch/types.ts";
 import { MAXIMUM_ASKED } from "./buffers.ts";
 import { Engine } from "./engine.ts";
 import type { EngineOptions } from "./engine-options.ts";
+import { BLOCK_POSITIONS, KV_FORMAT, kvBlockBytes } from "./kv-cache.ts";
+import type { PromptCache } from "./prompt-cache.ts";
+import { isLong } from "./rope-table.ts";
 import type { Row } from "./row-filler.ts";
 import { Session } from "./session.ts";
 import type { LensPosition } from "./types.ts";
@@ -83,8 +88,21 @@ export class Model {
     return promptOf(this.template, this.tokenizer, { ...options, messages }, this.observer).ids;
   }
 
-  createSession(): Session {
-    return new Session(this.#engine, this.tokenizer, this.manifest.model, this.contextLength);
+  /** @param options `promptCache`: where beginnings of prompts that were computed before are found, and kept */
+  createSession({ promptCache }: { readonly promptCache?: PromptCache | undefined } = {}): Session {
+    const { model } = this.manifest;
+    return new Session(this.#engine, this.tokenizer, model, this.contextLength, promptCache);
+  }
+
+  /** Tells all that keys and values follow from beside the tokens: where it is the same, they are, to the bit. */
+  get kvKey(): string {
+    const { model, source, dtype } = this.manifest;
+    const { kvType, roundsToBytes } = this.#engine;
+    return JSON.stringify([
+      ...[version(), source.fingerprint, dtype, CACHE_FORMAT],
+      ...[kvType, KV_FORMAT, BLOCK_POSITIONS, kvBlockBytes(model, kvType)],
+      ...[isLong(model.rope, this.contextLength), roundsToBytes],
+    ]);
   }
 
   /**

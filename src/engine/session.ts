@@ -7,6 +7,7 @@ import type { Engine } from "./engine.ts";
 import { choose } from "./explain.ts";
 import { BLOCK_POSITIONS, type KvBlock, type Sequence } from "./kv-cache.ts";
 import { tokenLogprob } from "./logprobs.ts";
+import { type PromptCache, PromptSegments, SEGMENT_POSITIONS } from "./prompt-cache.ts";
 import type { Row } from "./row-filler.ts";
 import { createSampler } from "./sampler.ts";
 import { StopTexts } from "./stop-texts.ts";
@@ -28,6 +29,7 @@ export class Session {
   readonly #sequence: Sequence;
   /** Of the last token; kept, for an array that is new each time stays in memory until the collector comes. */
   readonly #logits: Float32Array;
+  readonly #promptCache: PromptCache | undefined;
   #ids: number[] = [];
   #generating = false;
 
@@ -36,8 +38,10 @@ export class Session {
     tokenizer: Tokenizer,
     { layers, vocabulary }: Pick<Hyperparameters, "layers" | "vocabulary">,
     contextLength: number,
+    promptCache?: PromptCache,
   ) {
     this.#engine = engine;
+    this.#promptCache = promptCache;
     this.#tokenizer = tokenizer;
     this.#layers = layers.length;
     this.#logits = new Float32Array(vocabulary);
@@ -92,7 +96,8 @@ export class Session {
     let done = false;
     try {
       this.#sequence.reserve(ids.length);
-      for (const [index, { bytes }] of this.#sequence.blocks.entries()) await fill(bytes, index);
+      for (const index of this.#sequence.blocks.keys())
+        await this.#sequence.fill(index, 1, ([target]) => fill(target, index));
       this.#ids = [...ids];
       done = true;
     } finally {
@@ -124,7 +129,9 @@ export class Session {
     const stopTexts = new StopTexts(options.stop ?? []);
     this.#check(prompt, maxTokens);
     this.#generating = true;
-    const reused = this.#keep(commonPrefix(this.#ids, prompt.slice(0, -1)));
+    let reused = this.#keep(commonPrefix(this.#ids, prompt.slice(0, -1)));
+    let recalled = 0;
+    const segments = this.#promptCache && new PromptSegments(this.#promptCache, prompt, this.#sequence);
     const prefill: SweepTiming[] = [];
     const decode: SweepTiming[] = [];
     const history = [...prompt];
@@ -135,10 +142,14 @@ export class Session {
       text += stopTexts.push(utf8.end()) + stopTexts.end();
       const { found } = stopTexts;
       const why = found === undefined ? { stop } : { stop: "stop" as const, stopText: found };
-      return { ...why, ids, text, reused, prefill, decode };
+      return { ...why, ids, text, reused, recalled, prefill, decode };
     };
 
     try {
+      recalled = await this.#recall(segments, prompt, signal);
+      if (recalled > 0) reused = recalled;
+      // What is kept is what full sweeps from the first token on have left.
+      const keeps = reused === recalled;
       for (let done = reused; done < prompt.length; ) {
         const batch = prompt.slice(done, done + this.#engine.maximumRows);
         const { length } = batch;
@@ -154,6 +165,7 @@ export class Session {
           }),
         );
         prefill.push(sweep.timing);
+        if (keeps && length === SEGMENT_POSITIONS) segments?.keep(done / length, sweep.timing.ms);
         done += length;
       }
 
@@ -189,8 +201,22 @@ export class Session {
       if (error instanceof SluiceError && error.code === "aborted") return result("abort");
       throw error;
     } finally {
+      await segments?.settle();
       this.#generating = false;
     }
+  }
+
+  /** Begin with what the prompt cache has, where that is more than the KV cache has. @returns how many tokens */
+  async #recall(
+    segments: PromptSegments | undefined,
+    prompt: readonly number[],
+    signal: AbortSignal | undefined,
+  ): Promise<number> {
+    if (segments === undefined || (await segments.found()) <= this.#ids.length) return 0;
+    this.#keep(0);
+    const length = await segments.recall(0, signal);
+    this.#ids = prompt.slice(0, length);
+    return length;
   }
 
   #stopAfter(id: number, enough: boolean): StopReason | undefined {

@@ -32,6 +32,8 @@ export class Member<Request extends BatchRequest> {
   computed = 0;
   /** Tokens of the prompt that were taken from another member, at the latest start. */
   reused = 0;
+  /** How many of these came from the prompt cache. */
+  recalled = 0;
   readonly #company: Company;
   readonly #sampler: Sampler;
   readonly #stopTexts: StopTexts;
@@ -94,7 +96,7 @@ export class Member<Request extends BatchRequest> {
     const { found } = this.#stopTexts;
     const why = found === undefined ? { stop } : { stop: "stop" as const, stopText: found };
     const ids = this.tokens.slice(this.request.prompt.length);
-    return { ...why, ids, text: this.#text, reused: this.reused };
+    return { ...why, ids, text: this.#text, reused: this.reused, recalled: this.recalled };
   }
 
   #stopAfter(id: number): StopReason | undefined {
