@@ -23,6 +23,7 @@ export type {
 } from "./engine/batch/types.ts";
 export { compareEmbeddings, type Embeddings, type NearToken } from "./engine/embeddings.ts";
 export { Model, type OpenOptions } from "./engine/model.ts";
+export type { KeptPrompt, PromptCache } from "./engine/prompt-cache.ts";
 export type { Session, SessionSnapshot } from "./engine/session.ts";
 export type {
   Candidate,
@@ -43,6 +44,7 @@ export { pullModel } from "./hub/pull.ts";
 export type { PatienceOptions, PullEvent, PullOptions, PullResult } from "./hub/types.ts";
 export type { KvType } from "./kernels/types.ts";
 export type { Hyperparameters, LayerShape } from "./model/types.ts";
+export { PromptStore, type PromptStoreOptions } from "./prompt-store/prompt-store.ts";
 export { type Cache, openCache } from "./store/cache.ts";
 export type { Compression, Dtype, Manifest } from "./store/types.ts";
 export { verifyCache } from "./store/verify.ts";

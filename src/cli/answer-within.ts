@@ -86,6 +86,7 @@ export async function answerWithin(
     ids,
     text: held ? said.map((part) => part.text).join("") : text + rest,
     reused: said[0].reused,
+    recalled: said[0].recalled,
     prefill: said.flatMap(({ prefill }) => prefill),
     decode: said.flatMap(({ decode }) => decode),
     drafts: sumDrafts(said.flatMap(({ drafts }) => drafts)),

@@ -16,6 +16,12 @@ import { addUnpackOptions, ensureUnpacked, type UnpackFlags } from "./ensure-unp
 import { MODEL_ARGUMENT, modelOrBundled } from "./model-argument.ts";
 import { addGenerationOptions, collect, samplingOptions, wholeNumber } from "./options.ts";
 import { protectInputs } from "./output-target.ts";
+import {
+  addPromptCacheOption,
+  openPromptCache,
+  type PromptCacheFlags,
+  tellPromptTrouble,
+} from "./prompt-cache.ts";
 import { readBlock } from "./prompt-source.ts";
 import { tell } from "./tell.ts";
 import { addTemplateOptions } from "./template-options.ts";
@@ -24,7 +30,8 @@ import { withUnpacked } from "./with-model.ts";
 
 type BatchFlags = BatchSettings &
   EngineFlags &
-  UnpackFlags & {
+  UnpackFlags &
+  PromptCacheFlags & {
     readonly model?: string;
     readonly out: string;
     readonly force?: boolean;
@@ -92,6 +99,7 @@ export function batchCommand(): Command {
       ),
     );
   addTemplateOptions(addGenerationOptions(command));
+  addPromptCacheOption(command);
   addTimingsOption(command);
   return protectInputs(addUnpackOptions(addEngineOptions(command)), "out")
     .addHelpText("after", DETAILS)
@@ -141,7 +149,12 @@ async function batch(
       keyOf,
       ...known,
     });
-    return withUnpacked(folder, given, (model) => run.answer(model));
+    return withUnpacked(folder, given, async (model) => {
+      const promptCache = openPromptCache(model, given);
+      const whole = await run.answer(model, promptCache);
+      tellPromptTrouble(promptCache);
+      return whole;
+    });
   });
 }
 

@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { SluiceError } from "../errors.ts";
 import { formatBytes } from "../format-bytes.ts";
-import { type CacheEntry, listCaches, removeCache } from "../store/list.ts";
+import { type CacheEntry, listCaches, removeCache, removePrompts } from "../store/list.ts";
 import { type Damage, verifyCache } from "../store/verify.ts";
 import { formatTable } from "../timing/table.ts";
 import { addCacheDirOption, resolveRoot } from "./cache-options.ts";
@@ -17,6 +17,7 @@ interface Flags {
   json?: boolean;
   all?: boolean;
   yes?: boolean;
+  prompts?: boolean;
 }
 
 /** What `verify` passes over where it is not named. */
@@ -47,6 +48,7 @@ export function cacheCommand(): Command {
     .description("Delete unpacked models.")
     .argument("[name...]", NAMES)
     .option("--all", "all of them")
+    .option("--prompts", "only the beginnings of prompts that are kept with them")
     .option("-y, --yes", "do not ask");
   addCacheDirOption(rm).action((names: string[], flags: Flags) => remove(names, flags, rm));
   return command;
@@ -55,15 +57,18 @@ export function cacheCommand(): Command {
 function list(entries: readonly CacheEntry[], json: boolean): string {
   if (json) return `${printableJson(entries.map(jsonEntry), 0)}\n`;
   if (entries.length === 0) return "";
-  const rows = entries.map(({ name, state, bytes, modified, manifest }) => [
+  const prompts = entries.some(({ promptBytes }) => promptBytes > 0);
+  const rows = entries.map(({ name, state, bytes, promptBytes, modified, manifest }) => [
     name,
     manifest?.dtype ?? "",
     formatBytes(bytes),
     manifest ? `${manifest.layers.length}` : "",
+    ...(prompts ? [promptBytes > 0 ? formatBytes(promptBytes) : ""] : []),
     modified.toISOString().slice(0, 10),
     state === "finished" ? "" : state,
   ]);
-  return `${formatTable([["name", "dtype", "size", "layers", "date", ""], ...rows]).join("\n")}\n`;
+  const head = ["name", "dtype", "size", "layers", ...(prompts ? ["prompts"] : []), "date", ""];
+  return `${formatTable([head, ...rows]).join("\n")}\n`;
 }
 
 function jsonEntry({ manifest, ...entry }: CacheEntry): object {
@@ -117,16 +122,20 @@ function describeDamage({ file, chunk, offset, bytes, tensors }: Damage): string
 async function remove(names: readonly string[], flags: Flags, command: Command): Promise<void> {
   if (names.length === 0 && !flags.all) command.error("error: name what to delete, or give --all");
   if (names.length > 0 && flags.all) command.error("error: give names or --all, not both");
-  const entries = findNamed(resolveRoot(flags.cacheDir), names);
+  const named = findNamed(resolveRoot(flags.cacheDir), names);
+  const entries = flags.prompts ? named.filter(({ promptBytes }) => promptBytes > 0) : named;
   if (entries.length === 0) return;
-  const bytes = formatBytes(entries.reduce((sum, entry) => sum + entry.bytes, 0));
+  const bytesOf = (entry: CacheEntry) => (flags.prompts ? 0 : entry.bytes) + entry.promptBytes;
+  const bytes = formatBytes(entries.reduce((sum, entry) => sum + bytesOf(entry), 0));
   if (!flags.yes) {
     if (!process.stdin.isTTY) command.error("error: without a terminal to ask on, deleting needs --yes");
     const list = entries.map(({ name }) => `  ${name}\n`).join("");
-    if (!(await confirm(`${list}Delete these (${bytes})? [y/N] `))) return;
+    const what = flags.prompts ? "the prompts of these" : "these";
+    if (!(await confirm(`${list}Delete ${what} (${bytes})? [y/N] `))) return;
   }
   for (const { folder, name } of entries) {
-    removeCache(folder);
-    print(`Deleted ${name}\n`);
+    if (flags.prompts) removePrompts(folder);
+    else removeCache(folder);
+    print(`Deleted ${flags.prompts ? "the prompts of " : ""}${name}\n`);
   }
 }

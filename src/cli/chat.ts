@@ -8,6 +8,7 @@ import { addUnpackOptions, type UnpackFlags } from "./ensure-unpacked.ts";
 import { BUNDLED_MODEL, chooseModel, MODEL_ARGUMENT } from "./model-argument.ts";
 import { addGenerationOptions, type GenerationFlags, samplingOptions } from "./options.ts";
 import { type Overflow, overflowOption } from "./overflow.ts";
+import { addPromptCacheOption, openPromptCache, type PromptCacheFlags } from "./prompt-cache.ts";
 import { findResumption } from "./resume.ts";
 import { resolveSessions } from "./session-options.ts";
 import type { TalkOptions } from "./talk.ts";
@@ -18,7 +19,8 @@ import { withModel } from "./with-model.ts";
 type ChatFlags = GenerationFlags &
   TemplateFlags &
   EngineFlags &
-  UnpackFlags & {
+  UnpackFlags &
+  PromptCacheFlags & {
     readonly model?: string;
     readonly system?: string;
     readonly resume?: string | true;
@@ -48,6 +50,7 @@ export function chatCommand(): Command {
     .addOption(think.choices(THINK_MODES))
     .option("--verbose", "print times after every answer");
   addTemplateOptions(command);
+  addPromptCacheOption(command);
   addTimingsOption(command);
   return addUnpackOptions(addEngineOptions(command)).action(
     async (argument: string | undefined, flags: ChatFlags) => {
@@ -67,7 +70,11 @@ export function chatCommand(): Command {
         Object.keys(flags).filter((name) => command.getOptionValueSource(name) === "cli"),
       );
       await withModel(path, { ...flags, ...savedKv(entry, flags, command) }, (model) =>
-        chatLoop(model, options, { resume: entry, given, named: argument ?? flags.model }),
+        chatLoop(
+          model,
+          { ...options, promptCache: openPromptCache(model, flags) },
+          { resume: entry, given, named: argument ?? flags.model },
+        ),
       );
     },
   );

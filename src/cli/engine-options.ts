@@ -11,6 +11,7 @@ export interface EngineFlags {
   readonly threads?: number;
   readonly ram?: number | "auto";
   readonly kv?: KvType;
+  readonly kvRam?: number;
   readonly ctxSize?: number;
   readonly parallel?: number;
 }
@@ -34,20 +35,40 @@ export function addEngineOptions(command: Command): Command {
         "--kv <type>",
         "type of the KV cache; q8 takes half of f16 (default: f32 with f32 weights, else f16)",
       ).choices(KV_TYPES),
+    )
+    .addOption(
+      new Option(
+        "--kv-ram <size>",
+        "memory for the KV cache, as 200M: keys and values of further layers stream from disk (default: all in memory)",
+      ).argParser(parseBytes),
     );
 }
 
-export function engineOptions({ threads, ram, kv, ctxSize, parallel }: EngineFlags): EngineOptions {
-  return { threads, ram, kvType: kv, contextLength: ctxSize, parallel };
+export function engineOptions({ threads, ram, kv, kvRam, ctxSize, parallel }: EngineFlags): EngineOptions {
+  return { threads, ram, kvType: kv, kvRam, contextLength: ctxSize, parallel };
 }
 
 const UNITS = ["", "k", "m", "g", "t"];
 
-/** Bytes from `800M`, `2.5G`, `1500000000`: decimal units, and binary ones as `1GiB`. */
+/** Parser of an option that takes a size. */
+export function parseBytes(text: string): number {
+  const bytes = parseSize(text);
+  if (bytes === undefined) throw new InvalidArgumentError("It must be a size as 800M or 2.5G.");
+  return bytes;
+}
+
+/** Parser of `--ram`. */
 export function parseRam(text: string): number | "auto" {
   if (text === "auto") return text;
+  const bytes = parseSize(text);
+  if (bytes === undefined) throw new InvalidArgumentError("It must be a size as 800M or 2.5G, or auto.");
+  return bytes;
+}
+
+/** Bytes from `800M`, `2.5G`, `1500000000`: decimal units, and binary ones as `1GiB`; undefined for what is no size. */
+export function parseSize(text: string): number | undefined {
   const [, digits, unit, binary] = /^(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?$/i.exec(text.trim()) ?? [];
-  if (digits === undefined) throw new InvalidArgumentError("It must be a size as 800M or 2.5G, or auto.");
+  if (digits === undefined) return undefined;
   const bytes = Math.round(Number(digits) * (binary ? 1024 : 1000) ** UNITS.indexOf(unit.toLowerCase()));
   if (!Number.isSafeInteger(bytes))
     throw new InvalidArgumentError("It is more than any machine has: at most 9000T.");

@@ -1,6 +1,6 @@
 import { formatBytes } from "../format-bytes.ts";
 import { KV_TYPES } from "../kernels/kv-layout.ts";
-import type { DtypePlan, Plan } from "../plan/plan.ts";
+import type { DtypePlan, KvPlan, Plan } from "../plan/plan.ts";
 import { isForetellable, PROMPT_ROWS } from "../plan/plan.ts";
 import { WORTH_MEASURING_BYTES } from "../stream/disk-speed.ts";
 import { formatTable } from "../timing/table.ts";
@@ -23,6 +23,7 @@ export function planLines(plan: Plan): string[] {
     `Disk: ${formatBytes(diskFree)} free in ${root}; ${diskText(plan)}`,
     `Memory: ring ${formatBytes(recommended.ringBytes)} with ${recommended.dtype}, activations up to ${formatBytes(workingBytes)}, and what --ram keeps`,
     `KV cache: ${kv.join("; ")}`,
+    ...kvSplitText(plan, recommended),
   ];
   const unmeasured =
     disk === undefined ? ["The disk could not be measured: nothing can be written there."] : [];
@@ -50,6 +51,17 @@ export function planLines(plan: Plan): string[] {
     `Arithmetic with ${threads} ${threads === 1 ? "thread" : "threads"}: ${dtypes.map(arithmeticText).join(", ")} of weights;`,
     `  at the end of ${contextLength} tokens a token takes ${secondsText(recommended.attentionSeconds)} longer`,
     ...unmeasured,
+  ];
+}
+
+function kvSplitText({ model, contextLength }: Plan, { dtype, kvType, kvSplit }: DtypePlan): string[] {
+  if (kvSplit === undefined) return [];
+  const what = `with ${dtype}, ${kvType}`;
+  if (kvSplit === null)
+    return [`  --kv-ram is less than one layer's keys and values of ${contextLength} tokens (${what})`];
+  const { residentLayers, memoryBytes, streamedBytes } = kvSplit;
+  return [
+    `  --kv-ram (${what}): ${formatBytes(memoryBytes)} in memory for ${contextLength} tokens, those of ${residentLayers} of ${model.layers.length} layers stay; at the end ${formatBytes(streamedBytes)} are read for each token`,
   ];
 }
 
@@ -109,8 +121,19 @@ export function planJson(plan: Plan): object {
       })),
       prompt_per_second: dtype.promptPerSecond,
       attention_seconds: dtype.attentionSeconds,
+      ...(dtype.kvSplit !== undefined && { kv_ram: kvSplitJson(dtype.kvSplit) }),
     })),
   };
+}
+
+function kvSplitJson(split: KvPlan | null): object | null {
+  return (
+    split && {
+      resident_layers: split.residentLayers,
+      memory_bytes: split.memoryBytes,
+      streamed_bytes: split.streamedBytes,
+    }
+  );
 }
 
 /** Seconds with as many digits as mean something; "-" where they are not known. */

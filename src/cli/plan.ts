@@ -3,6 +3,7 @@ import { Command, Option } from "commander";
 import { makePlan } from "../plan/plan.ts";
 import { openSubject } from "../plan/subject.ts";
 import { addCacheDirOption, resolveRoot } from "./cache-options.ts";
+import { parseBytes } from "./engine-options.ts";
 import { MODEL_ARGUMENT, modelOrBundled } from "./model-argument.ts";
 import { print } from "./note.ts";
 import { wholeNumber } from "./options.ts";
@@ -14,6 +15,7 @@ interface Flags {
   model?: string;
   ctxSize?: number;
   threads?: number;
+  kvRam?: number;
   json?: boolean;
   cacheDir?: string;
 }
@@ -36,12 +38,18 @@ export function planCommand(): Command {
         wholeNumber(1),
       ),
     )
+    .addOption(
+      new Option("--kv-ram <size>", "plan for a KV cache that has so much memory, as 200M").argParser(
+        parseBytes,
+      ),
+    )
     .option("--json", "as one JSON object");
   return addCacheDirOption(command).action(async (argument: string | undefined, flags: Flags) => {
     const subject = openSubject(modelOrBundled(argument, flags.model, command));
-    const { threads = availableParallelism(), ctxSize, cacheDir, json } = flags;
+    const { threads = availableParallelism(), ctxSize, kvRam, cacheDir, json } = flags;
     noteLongContext(ctxSize ?? 0, subject.plan.model);
-    const plan = await makePlan(subject, { root: resolveRoot(cacheDir), threads, contextLength: ctxSize });
+    const root = resolveRoot(cacheDir);
+    const plan = await makePlan(subject, { root, threads, contextLength: ctxSize, kvRam });
     print(`${json ? printableJson(planJson(plan)) : planLines(plan).join("\n")}\n`);
   });
 }

@@ -69,7 +69,7 @@ export function reportRun({
     },
     ...(logprobs.length > 0 && { logprobs }),
     ...(choices.length > 0 && { choices }),
-    timings: reportTimings({ loadMs, prefill: result.prefill, decode: result.decode }),
+    timings: reportTimings({ loadMs, ...result }),
     memory: {
       // maxRSS is in kilobytes on every platform.
       peak_rss_bytes: process.resourceUsage().maxRSS * 1024,

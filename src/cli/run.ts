@@ -18,6 +18,12 @@ import {
 import { droppedText, type Overflow, overflowOption } from "./overflow.ts";
 import { type PreparedPrompt, preparePrompt } from "./prepare-prompt.ts";
 import {
+  addPromptCacheOption,
+  openPromptCache,
+  type PromptCacheFlags,
+  tellPromptTrouble,
+} from "./prompt-cache.ts";
+import {
   type Prompt,
   type PromptFlags,
   type PromptSource,
@@ -38,6 +44,7 @@ type RunFlags = PromptFlags &
   TemplateFlags &
   EngineFlags &
   UnpackFlags &
+  PromptCacheFlags &
   EndingFlags & {
     readonly model?: string;
     readonly showTemplate?: boolean;
@@ -116,6 +123,7 @@ export function runCommand(): Command {
     .option("--json-lines", "print a line of JSON for each event: start, token, end, error")
     .option("--verbose", "print times at the end: load, prefill, decode, and by layer");
   addTemplateOptions(command);
+  addPromptCacheOption(command);
   addTimingsOption(command);
   return addUnpackOptions(addEngineOptions(command)).action((argument: string | undefined, flags: RunFlags) =>
     run(argument, flags, command),
@@ -135,7 +143,8 @@ async function run(argument: string | undefined, flags: RunFlags, command: Comma
   const output = new RunOutput(format);
   const generate = async (model: Model, input: Prompt) => {
     const context = model.contextLength;
-    const session = model.createSession();
+    const promptCache = openPromptCache(model, flags);
+    const session = model.createSession({ promptCache });
     const marks = thinkMarks((flags.chatTemplateFile ?? model.template).source);
     let prompt: PreparedPrompt | undefined;
     let result: GenerateResult | undefined;
@@ -172,6 +181,7 @@ async function run(argument: string | undefined, flags: RunFlags, command: Comma
     output.end(reportRun({ model, session, prompt: prompt!, tokens: output.tokens, result }), model);
     if (flags.verbose) note((await verdictLines(model, { loadMs: model.loadMs, ...result })).join("\n"));
     else noteMemory(model, result.decode);
+    tellPromptTrouble(promptCache);
     if (result.stop === "context") noteFullContext(context, flags, source);
     if (result.stop === "abort") process.exitCode = signalExitCode(interruptSignal.reason);
   };

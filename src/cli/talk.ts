@@ -2,6 +2,7 @@ import type { Model } from "../engine/model.ts";
 import type { Session } from "../engine/session.ts";
 import type { GenerateResult, SamplingOptions } from "../engine/types.ts";
 import { SluiceError } from "../errors.ts";
+import type { PromptStore } from "../prompt-store/prompt-store.ts";
 import type { SessionEntry } from "../session-store/list.ts";
 import type { ChatMessage } from "../text/types.ts";
 import { AnswerView } from "./answer-view.ts";
@@ -16,6 +17,7 @@ import type { LineInput } from "./line-input.ts";
 import { droppedText, type Overflow, turnsOf } from "./overflow.ts";
 import { type PreparedPrompt, preparePrompt } from "./prepare-prompt.ts";
 import { printableLine } from "./printable.ts";
+import { tellPromptTrouble } from "./prompt-cache.ts";
 import type { SessionKeeper } from "./session-keeper.ts";
 import { tell } from "./tell.ts";
 import type { TemplateFlags } from "./template-options.ts";
@@ -33,6 +35,8 @@ export interface TalkOptions {
   readonly template: TemplateFlags;
   /** Print times after every answer. */
   readonly verbose: boolean;
+  /** Absent: beginnings of prompts are neither kept nor used. */
+  readonly promptCache?: PromptStore | undefined;
 }
 
 /** One conversation with a model: takes what the user enters, prints what comes of it. */
@@ -62,7 +66,7 @@ export class Talk {
 
   constructor(model: Model, options: TalkOptions, keeper: SessionKeeper) {
     this.model = model;
-    this.session = model.createSession();
+    this.session = model.createSession(options);
     this.conversation = new Conversation(options.system);
     const { sampling, maxTokens, overflow = "stop" } = options;
     this.settings = { sampling, maxTokens, overflow };
@@ -186,6 +190,7 @@ export class Talk {
       if (result.ids.length > 0) this.#last = result;
       if (view?.thinking && view.hidesThoughts)
         tell("(it ended in its thoughts, which are hidden: /think on shows them)");
+      tellPromptTrouble(this.#options.promptCache);
       if (result.stop === "abort") tell("(stopped; Ctrl-C again leaves)");
       if (result.stop === "context") tell(fullText(context, overflow));
       if (this.#options.verbose) tell((await this.stats()).join("\n"));

@@ -1,5 +1,6 @@
 import type { Address } from "../kernels/types.ts";
 import type { Hyperparameters, LayerShape, RopeParameters, TensorRole } from "../model/types.ts";
+import { loadWindow, saveWindow } from "./kv-window.ts";
 import { at, type Machine } from "./machine.ts";
 import { addProduct, readStream } from "./steps.ts";
 
@@ -13,6 +14,11 @@ export function attention(machine: Machine, index: number, rows: number): void {
   const { headSize } = model;
   const layer = model.layers[index];
   const shape = machine.shapes[index];
+  const kv =
+    machine.kvWindow && index >= machine.kvWindow.split.residentLayers ? machine.kvWindow : undefined;
+  /** From the table of a sequence's blocks to that of the same in the window. */
+  const toTable = kv ? kv.split.blocks * 4 : 0;
+  if (kv) machine.waiting(() => loadWindow(kv, words, team, index));
 
   const input = readStream(machine, index, "attn_norm", QKV, rows);
   weights.multiply("attn_q", kernels, input, rows, q, qStride);
@@ -40,9 +46,10 @@ export function attention(machine: Machine, index: number, rows: number): void {
       const sharper = 1 + scale * Math.log(1 + Math.floor(words[entry + 1] / positions));
       kernels.scale(query, sharper, layer.heads * headSize);
     }
-    kernels.storeKv(keys, at(v, row, kvStride), shape, words[entry], words[entry + 1]);
+    kernels.storeKv(keys, at(v, row, kvStride), shape, words[entry] + toTable, words[entry + 1]);
   }
   team.barrier();
+  if (kv) machine.waiting(() => saveWindow(kv, words, team, index));
 
   // Heads of all rows, counted through, are shared out: one row alone keeps every thread busy.
   const scratch = buffers.scratch + team.thread * buffers.scratchBytes;
@@ -53,7 +60,8 @@ export function attention(machine: Machine, index: number, rows: number): void {
     const rowEnd = Math.min(end - rowStart, layer.heads);
     const entry = buffers.rowTable / 4 + row * 2;
     const [query, out] = [at(q, row, qStride), at(attended, row, layer.heads * headSize)];
-    kernels.attention(query, shape, words[entry], words[entry + 1], head - rowStart, rowEnd, scratch, out);
+    const blocks = words[entry] + toTable;
+    kernels.attention(query, shape, blocks, words[entry + 1], head - rowStart, rowEnd, scratch, out);
     head = rowStart + rowEnd;
   }
   team.barrier();

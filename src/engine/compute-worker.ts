@@ -17,6 +17,7 @@ import { untilStopped, type WorkerMessage } from "../stream/worker-message.ts";
 import type { Buffers } from "./buffers.ts";
 import { forward } from "./forward.ts";
 import { attentionShapes } from "./kv-cache.ts";
+import type { KvWindow } from "./kv-window.ts";
 import type { Machine } from "./machine.ts";
 import { Team } from "./team.ts";
 import { Weights } from "./weights.ts";
@@ -30,6 +31,7 @@ export interface ComputeData {
   readonly residence: Residence;
   readonly staging: Address;
   readonly kvType: KvType;
+  readonly kvWindow?: KvWindow | undefined;
   readonly buffers: Buffers;
   readonly kernels: WebAssembly.Module;
   readonly memory: WebAssembly.Memory;
@@ -52,7 +54,8 @@ const clock = mainClock(data.origin);
 const team = new Team(control, thread);
 const dtypes = stageDtypes(plan);
 const packed = hasPacked(dtypes);
-const shapes = attentionShapes(model, data.kvType);
+const { kvWindow } = data;
+const shapes = attentionShapes(model, data.kvType, kvWindow?.split);
 const port = parentPort!;
 
 port.on("message", () => port.postMessage(untilStopped(control, runSweeps)));
@@ -67,6 +70,11 @@ function runSweeps(): never {
   const relaxed = createRelaxedKernels(memory);
   const kernels = createWasmKernels(data.kernels, memory, relaxed);
   const int8 = relaxed?.isExact() ? relaxed : undefined;
+  const waiting: Machine["waiting"] = (action) => {
+    const start = clock();
+    action();
+    cursor.countWait(start, clock());
+  };
   let words = new Uint32Array(memory.buffer);
   const shadow = data.shadow && withShadow(data.shadow);
 
@@ -77,8 +85,8 @@ function runSweeps(): never {
     if (memory.buffer !== words.buffer) words = new Uint32Array(memory.buffer);
     if (sweep < 0) {
       const { cursor, ...own } = shadow!;
-      const machine = { model, buffers, kernels, int8, shapes, team, tiles: job, words, ...own };
-      forward({ ...machine, partDone: () => {} }, job);
+      const machine = { model, buffers, kernels, int8, shapes, kvWindow, team, tiles: job, words, ...own };
+      forward({ ...machine, waiting: (action) => action(), partDone: () => {} }, job);
       cursor.restart();
       team.barrier();
       if (thread === 0) port.postMessage({ done: sweep } satisfies WorkerMessage);
@@ -98,7 +106,10 @@ function runSweeps(): never {
       if (part !== "attention") control.stage = stage + 1;
     };
     forward(
-      { model, buffers, kernels, int8, shapes, weights, dtypes, team, tiles: job, packed, words, partDone },
+      {
+        ...{ model, buffers, kernels, int8, shapes, kvWindow, weights, dtypes },
+        ...{ team, tiles: job, packed, words, waiting, partDone },
+      },
       job,
     );
     cursor.finishSweep();

@@ -14,6 +14,11 @@ export interface EngineOptions {
   readonly shadow?: boolean | undefined;
   /** Bytes of memory that others are going to take, for the budget to leave alone. */
   readonly reservedBytes?: number | undefined;
+  /**
+   * Bytes of keys and values that may be in memory; those of further layers stream from a file beside the cache. Default:
+   * all of them.
+   */
+  readonly kvRam?: number | undefined;
   /** How keys and values are kept; default: f32 for f32 weights, which are the exact mode, otherwise f16. q8: half. */
   readonly kvType?: KvType | undefined;
   /** Longest context that will be used. */
@@ -33,7 +38,14 @@ export interface EngineOptions {
 const MAXIMUM_THREADS = 256;
 
 /** @throws SluiceError `bad-input` for what is no such option */
-export function checkOptions({ threads, kvType, ram, contextLength, parallel = 1 }: EngineOptions): void {
+export function checkOptions({
+  threads,
+  kvType,
+  ram,
+  kvRam,
+  contextLength,
+  parallel = 1,
+}: EngineOptions): void {
   const refuse = (name: string, value: unknown, wanted: string): never => {
     throw new SluiceError("bad-input", `${name} is ${String(value)}, but must be ${wanted}`);
   };
@@ -45,6 +57,7 @@ export function checkOptions({ threads, kvType, ram, contextLength, parallel = 1
     refuse("kvType", kvType, `one of ${KV_TYPES.join(", ")}`);
   if (ram !== undefined && ram !== "auto" && !(isWhole(ram) && ram >= 0))
     refuse("ram", ram, 'a number of bytes or "auto"');
+  if (kvRam !== undefined && !(isWhole(kvRam) && kvRam >= 0)) refuse("kvRam", kvRam, "a number of bytes");
   if (contextLength !== undefined && !(isWhole(contextLength) && contextLength >= 1))
     refuse("contextLength", contextLength, "a whole number from 1 up");
 }

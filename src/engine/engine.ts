@@ -2,11 +2,12 @@ import { availableParallelism } from "node:os";
 import { dirname } from "node:path";
 import { SluiceError, throwIfAborted } from "../errors.ts";
 import type { Address, KvType } from "../kernels/types.ts";
-import { compileKernels } from "../kernels/wasm.ts";
+import { compileKernels, createRelaxedKernels } from "../kernels/wasm.ts";
 import type { Cache } from "../store/cache.ts";
 import { availableMemory } from "../stream/available-memory.ts";
 import { Control, type Job } from "../stream/control.ts";
 import { prefersDirect } from "../stream/disk-speed.ts";
+import { KvFile } from "../stream/kv-file.ts";
 import { Lanes } from "../stream/lanes.ts";
 import { loadChunks } from "../stream/load-chunks.ts";
 import { stagingBytes } from "../stream/part-cursor.ts";
@@ -24,7 +25,9 @@ import { allocateBuffers, type Buffers, MAXIMUM_ASKED, MAXIMUM_ROWS } from "./bu
 import type { ComputeData } from "./compute-worker.ts";
 import { MAXIMUM_DRAFT } from "./draft/types.ts";
 import { checkOptions, type EngineOptions } from "./engine-options.ts";
-import { BLOCK_POSITIONS, KvPool, kvBlockBytes, type Sequence } from "./kv-cache.ts";
+import { BLOCK_POSITIONS, KvPool, type Sequence } from "./kv-cache.ts";
+import { kvMemoryBytes, splitKv } from "./kv-split.ts";
+import { allocateWindow, type KvWindow, listBlocks } from "./kv-window.ts";
 import { lensBytes, lensResult } from "./lens.ts";
 import { type Row, RowFiller } from "./row-filler.ts";
 import { chooseShadow, placeShadow, SHADOW_ALIGNMENT, SHADOW_ROUNDING, type Shadow } from "./shadow.ts";
@@ -74,6 +77,8 @@ export class Engine {
   readonly #arena: Arena;
   readonly #buffers: Buffers;
   readonly #kv: KvPool;
+  readonly #kvFile: KvFile | undefined;
+  readonly #kvWindow: KvWindow | undefined;
   readonly #control: Control;
   readonly #times: StageTimes;
   readonly #lanes: Lanes;
@@ -120,16 +125,13 @@ export class Engine {
     this.parallel = options.parallel ?? 1;
     this.maximumAsked = Math.max(MAXIMUM_ASKED, MAXIMUM_DRAFT + 1, this.parallel);
     this.#buffers = allocateBuffers(this.#arena, model, threads, this.maximumAsked);
-    this.#kv = new KvPool(this.#arena, model, kvType, this.ringBytes + this.#arena.used);
-    const share = stagingBytes(plan, threads);
-    const staging = Array.from({ length: threads }, () => this.#arena.allocate(share));
-
-    const { contextLength = RESERVED_POSITIONS, ram } = options;
-    const positions = Math.max(
-      Math.min(contextLength, RESERVED_POSITIONS),
-      ram === "auto" ? this.parallel * Math.min(contextLength, RESERVED_FOR_EACH) : 0,
-    );
-    const kvBytes = Math.ceil(positions / BLOCK_POSITIONS) * kvBlockBytes(model, kvType);
+    const { contextLength = model.contextLength || RESERVED_POSITIONS, ram, kvRam } = options;
+    const some = this.parallel * Math.min(contextLength, RESERVED_FOR_EACH);
+    const most = Math.max(contextLength, some);
+    const split = splitKv(model, kvType, kvRam, most);
+    const streams = split.windowBytes > 0;
+    const usual = Math.max(Math.min(contextLength, RESERVED_POSITIONS), ram === "auto" ? some : 0);
+    const kvBytes = kvMemoryBytes(split, streams ? most : usual);
     const available = availableMemory() - (options.reservedBytes ?? 0);
     const weightBytes = plan.chunks.reduce((sum, chunk) => sum + chunk.bytes, 0);
     const budget = residentBudget({
@@ -139,6 +141,13 @@ export class Engine {
       kvBytes,
       available,
     });
+    this.#kvFile = streams ? new KvFile(folder, split.blocks * split.streamedBytes) : undefined;
+    const overflow = this.#kvFile && { split, file: this.#kvFile };
+    this.#kv = new KvPool(this.#arena, model, kvType, this.ringBytes + this.#arena.used, overflow);
+    this.#kvWindow = overflow && allocateWindow(this.#arena, split, overflow.file.descriptor);
+    const share = stagingBytes(plan, threads);
+    const staging = Array.from({ length: threads }, () => this.#arena.allocate(share));
+
     // Where all weights stay there is nothing to guess for.
     const place = Math.min(budget, MEMORY_BYTES - kvBytes - this.#arena.used - SHADOW_ROUNDING);
     const chosen = options.shadow && budget < weightBytes ? chooseShadow(cache, plan, place) : undefined;
@@ -182,6 +191,7 @@ export class Engine {
     const compute = {
       model,
       kvType,
+      kvWindow: this.#kvWindow,
       buffers: this.#buffers,
       kernels: compileKernels(),
       shadow: this.shadow && { chunks: this.shadow.chunks, addresses: this.shadow.addresses },
@@ -198,6 +208,11 @@ export class Engine {
   /** Positions of KV cache that there is still memory for, in whole blocks. */
   get kvRoom(): number {
     return this.#kv.room() * BLOCK_POSITIONS;
+  }
+
+  /** Whether rows of long prompts may be rounded to 8 bits here, which gives other keys and values. */
+  get roundsToBytes(): boolean {
+    return Boolean(createRelaxedKernels(this.#arena.memory)?.isExact());
   }
 
   createSequence(contextLength: number): Sequence {
@@ -317,6 +332,7 @@ export class Engine {
     const abort = () => this.#control.stop();
     try {
       const embedding = this.#filler.fill(rows, start);
+      const written = this.#kvWindow && listBlocks(this.#kvWindow, this.#arena, this.#kv, rows);
       const filled = performance.now();
       signal?.addEventListener("abort", abort);
       const cold = !this.#workers.running;
@@ -325,6 +341,7 @@ export class Engine {
       if (!shadow) this.progress.begin(job.asked);
       this.#control.postJob({ sweep: shadow ? -1 : this.#sweeps, ...job });
       await this.#workers.done();
+      written?.();
       return { embedding, filled, cold };
     } finally {
       signal?.removeEventListener("abort", abort);
@@ -336,6 +353,7 @@ export class Engine {
     if (this.#closed) return;
     this.#closed = true;
     await this.#workers.close();
+    this.#kvFile?.close();
     this.#embedding.close();
   }
 

@@ -4,7 +4,9 @@ import { headBytes } from "../kernels/kv-layout.ts";
 import type { Address, AttentionShape, KvType } from "../kernels/types.ts";
 import type { Hyperparameters } from "../model/types.ts";
 import { availableMemory } from "../stream/available-memory.ts";
+import { type KvFile, readPart, writePart } from "../stream/kv-file.ts";
 import { type Arena, MEMORY_BYTES } from "./arena.ts";
+import { type KvSplit, splitKv } from "./kv-split.ts";
 
 /** Positions in a block: the step in which a KV cache grows. */
 export const BLOCK_POSITIONS = 64;
@@ -19,61 +21,85 @@ export const KV_FORMAT = 1;
 export interface KvBlock {
   /** Equal stamps of blocks whose positions are all in use mean equal bytes. */
   readonly stamp: number;
-  /** View into the engine's (shared) memory: valid until the next sweep or cut. */
+  /** View into the engine's (shared) memory, or a copy of what is on disk: valid until the next sweep or cut. */
   readonly bytes: Uint8Array;
 }
 
 /** Bytes of keys and values of one layer in a block. */
-function layerBytes(model: Hyperparameters, layer: number, type: KvType): number {
+export function kvLayerBytes(model: Hyperparameters, layer: number, type: KvType): number {
   return 2 * model.layers[layer].kvHeads * headBytes(type, model.headSize, BLOCK_POSITIONS);
 }
 
 /** Bytes of a block: 64 positions of every layer. */
 export function kvBlockBytes(model: Hyperparameters, type: KvType): number {
-  return model.layers.reduce((sum, _, layer) => sum + layerBytes(model, layer, type), 0);
+  return model.layers.reduce((sum, _, layer) => sum + kvLayerBytes(model, layer, type), 0);
 }
 
-/** Of each layer. */
-export function attentionShapes(model: Hyperparameters, kvType: KvType): AttentionShape[] {
-  let layerOffset = 0;
+/** Of each layer. What is not in memory lies in the window by itself. */
+export function attentionShapes(
+  model: Hyperparameters,
+  kvType: KvType,
+  { residentLayers, offsets }: Pick<KvSplit, "residentLayers" | "offsets"> = splitKv(
+    model,
+    kvType,
+    undefined,
+    0,
+  ),
+): AttentionShape[] {
   const { attentionScale, attentionCap } = model;
   return model.layers.map(({ heads, kvHeads, window }, layer) => {
-    const shape = {
+    return {
       heads,
       kvHeads,
       headSize: model.headSize,
       kvType,
       blockPositions: BLOCK_POSITIONS,
-      layerOffset,
+      layerOffset: layer < residentLayers ? offsets[layer] : 0,
       ...(attentionScale !== undefined && { scale: attentionScale }),
       ...(attentionCap !== undefined && { cap: attentionCap }),
       ...(window !== undefined && { window }),
     };
-    layerOffset += layerBytes(model, layer, kvType);
-    return shape;
   });
+}
+
+/** What a pool has beside memory: see KvSplit. */
+export interface KvOverflow {
+  readonly split: KvSplit;
+  readonly file: KvFile;
 }
 
 /** Blocks of KV cache for all sequences of an engine; those given back are used again. */
 export class KvPool {
   readonly #arena: Arena;
+  /** Bytes of a block in memory, and of its part in the file. */
   readonly #blockBytes: number;
+  readonly #streamedBytes: number;
+  readonly #overflow: KvOverflow | undefined;
   readonly #spare: number;
   readonly #free: Address[] = [];
+  /** With a file: the place of each block in it, and which blocks have nothing there that is theirs. */
+  readonly #places = new Map<Address, number>();
+  readonly #fresh = new Set<Address>();
   /** Of blocks that several sequences have: how many more than one. */
   readonly #shared = new Map<Address, number>();
   #stamps = 0;
 
   /** @param spare bytes of memory that a first sweep takes beside the KV cache */
-  constructor(arena: Arena, model: Hyperparameters, type: KvType, spare = 0) {
+  constructor(arena: Arena, model: Hyperparameters, type: KvType, spare = 0, overflow?: KvOverflow) {
     this.#spare = spare;
     this.#arena = arena;
-    this.#blockBytes = kvBlockBytes(model, type);
+    this.#overflow = overflow;
+    // A block without anything in memory has an address all the same.
+    this.#blockBytes = overflow ? overflow.split.residentBytes : kvBlockBytes(model, type);
+    this.#streamedBytes = overflow?.split.streamedBytes ?? 0;
   }
 
   createSequence(contextLength: number): Sequence {
-    const capacity = Math.ceil(contextLength / BLOCK_POSITIONS);
-    return new Sequence(this, this.#arena, this.#arena.allocate(capacity * 4), this.#blockBytes);
+    const capacity = this.#overflow?.split.blocks ?? Math.ceil(contextLength / BLOCK_POSITIONS);
+    // With a window, the addresses there come behind those of the blocks.
+    const tables = this.#overflow ? 2 : 1;
+    const bytes = this.#blockBytes + (this.#overflow?.split.windowBytes ?? 0);
+    return new Sequence(this, this.#arena, this.#arena.allocate(tables * capacity * 4), bytes);
   }
 
   /** A block of zeros: what a conversation left in a block that was used before must not be saved with another. */
@@ -81,11 +107,17 @@ export class KvPool {
     const free = this.#free.pop();
     if (free !== undefined) {
       this.#arena.bytes(free, this.#blockBytes).fill(0);
+      if (this.#overflow) this.#fresh.add(free);
       return free;
     }
     this.checkRoom(1, { atOnce: false });
     try {
-      return this.#arena.allocate(this.#blockBytes);
+      const block = this.#arena.allocate(Math.max(1, this.#blockBytes));
+      if (this.#overflow) {
+        this.#places.set(block, this.#places.size);
+        this.#fresh.add(block);
+      }
+      return block;
     } catch (cause) {
       throw new SluiceError("context-full", "the KV cache cannot grow any further", {
         next: "Start a new conversation, or use a shorter context (-c).",
@@ -101,7 +133,15 @@ export class KvPool {
    * @throws SluiceError `context-full` with the sums
    */
   checkRoom(blocks: number, { atOnce = true } = {}): void {
-    const needed = (blocks - this.#free.length) * this.#blockBytes;
+    const more = blocks - this.#free.length;
+    const most = this.#overflow?.split.blocks ?? Number.POSITIVE_INFINITY;
+    if (this.#places.size + Math.max(0, more) > most)
+      throw new SluiceError(
+        "context-full",
+        `${blocks * BLOCK_POSITIONS} more tokens do not fit: --kv-ram has room for ${most * BLOCK_POSITIONS} in all`,
+        { next: "Give --kv-ram more, or a longer context (-c) that it is shared out for." },
+      );
+    const needed = more * this.#blockBytes;
     const available = availableMemory();
     const spare = atOnce ? this.#spare : this.#blockBytes;
     if (needed <= 0 || needed + spare <= available) return;
@@ -132,7 +172,44 @@ export class KvPool {
   /** Blocks that can still be taken, by the memory that is available and by the end of the engine's own. */
   room(): number {
     const bytes = Math.min(availableMemory(), MEMORY_BYTES - this.#arena.used) - this.#spare;
-    return this.#free.length + Math.max(0, Math.floor(bytes / (this.#blockBytes + 64)));
+    const places = (this.#overflow?.split.blocks ?? Number.POSITIVE_INFINITY) - this.#places.size;
+    return this.#free.length + Math.min(places, Math.max(0, Math.floor(bytes / (this.#blockBytes + 64))));
+  }
+
+  /** Place of a block in the file; undefined where nothing there is its own. */
+  placeOf(block: Address): { readonly place: number; readonly fresh: boolean } {
+    return { place: this.#places.get(block)!, fresh: this.#fresh.has(block) };
+  }
+
+  /** All of a block is where it belongs now. */
+  written(block: Address): void {
+    this.#fresh.delete(block);
+  }
+
+  /** The whole of a block: memory itself, or a copy of what is in memory and in the file. */
+  bytesOf(block: Address): Uint8Array {
+    const resident = this.#arena.bytes(block, this.#blockBytes);
+    if (!this.#overflow) return resident;
+    const whole = new Uint8Array(this.#blockBytes + this.#streamedBytes);
+    whole.set(resident);
+    const { place, fresh } = this.placeOf(block);
+    if (!fresh)
+      readPart(this.#overflow.file.descriptor, whole.subarray(this.#blockBytes), place * this.#streamedBytes);
+    return whole;
+  }
+
+  /** Make these the bytes of a block. */
+  setBytes(block: Address, whole: Uint8Array): void {
+    this.#arena.bytes(block, this.#blockBytes).set(whole.subarray(0, this.#blockBytes));
+    if (!this.#overflow) return;
+    const { place } = this.placeOf(block);
+    writePart(this.#overflow.file.descriptor, whole.subarray(this.#blockBytes), place * this.#streamedBytes);
+    this.written(block);
+  }
+
+  /** Whether bytes of a block are memory itself. */
+  get inMemory(): boolean {
+    return this.#overflow === undefined;
   }
 
   /** A number that no block has had. */
@@ -147,6 +224,7 @@ export class Sequence {
   readonly table: Address;
   readonly #pool: KvPool;
   readonly #arena: Arena;
+  /** That a block takes in memory. */
   readonly #blockBytes: number;
   readonly #blocks: Address[] = [];
   readonly #stamps: number[] = [];
@@ -209,15 +287,49 @@ export class Sequence {
 
   #putCopy(index: number, from: Address): void {
     const block = this.#pool.take();
-    this.#arena.bytes(block, this.#blockBytes).set(this.#arena.bytes(from, this.#blockBytes));
+    this.#pool.setBytes(block, this.#pool.bytesOf(from));
     this.#put(index, block, this.#pool.stamp());
   }
 
   /** Its blocks in order; the last one may hold zeros or leftovers behind the positions in use. */
   get blocks(): readonly KvBlock[] {
+    const pool = this.#pool;
     return this.#blocks.map((block, index) => {
-      return { stamp: this.#stamps[index], bytes: this.#arena.bytes(block, this.#blockBytes) };
+      return {
+        stamp: this.#stamps[index],
+        get bytes() {
+          return pool.bytesOf(block);
+        },
+      };
     });
+  }
+
+  /** Address of the block of a position. */
+  blockAt(position: number): Address {
+    return this.#blocks[Math.floor(position / BLOCK_POSITIONS)];
+  }
+
+  /** Addresses of its blocks. */
+  get addresses(): readonly Address[] {
+    return this.#blocks;
+  }
+
+  /**
+   * Give some blocks their bytes.
+   *
+   * @param write gets memory to write into, of each; what it throws is passed on
+   */
+  async fill<Result>(
+    first: number,
+    count: number,
+    write: (targets: readonly Uint8Array[]) => Result | Promise<Result>,
+  ): Promise<Result> {
+    const blocks = this.#blocks.slice(first, first + count);
+    const targets = blocks.map((block) => this.#pool.bytesOf(block));
+    const result = await write(targets);
+    if (!this.#pool.inMemory)
+      for (const [index, block] of blocks.entries()) this.#pool.setBytes(block, targets[index]);
+    return result;
   }
 
   /** How many positions its blocks hold. */
@@ -225,7 +337,7 @@ export class Sequence {
     return this.#blocks.length * BLOCK_POSITIONS;
   }
 
-  /** Bytes of its blocks. */
+  /** Bytes that its blocks take in memory. */
   get bytes(): number {
     return this.#blocks.length * this.#blockBytes;
   }

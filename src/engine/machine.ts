@@ -2,6 +2,7 @@ import type { Address, AttentionShape, Int8Kernels, Kernels } from "../kernels/t
 import type { Hyperparameters, TensorRole } from "../model/types.ts";
 import type { TensorDtype } from "../store/types.ts";
 import type { Buffers } from "./buffers.ts";
+import type { KvWindow } from "./kv-window.ts";
 import type { Team } from "./team.ts";
 import type { Tiles } from "./tiles.ts";
 import type { Weights } from "./weights.ts";
@@ -15,6 +16,8 @@ export interface Machine {
   readonly int8: Int8Kernels | undefined;
   /** Of each layer. */
   readonly shapes: readonly AttentionShape[];
+  /** Where keys and values of some layers do not stay in memory. */
+  readonly kvWindow: KvWindow | undefined;
   readonly weights: Weights;
   /** What the weights of each layer are made of, last those of the output. */
   readonly dtypes: readonly ReadonlyMap<TensorRole, TensorDtype>[];
@@ -25,6 +28,8 @@ export interface Machine {
   readonly packed: boolean;
   /** The engine's memory as uint32, for the tables in it. */
   readonly words: Uint32Array;
+  /** Do something that is no arithmetic, but waits for the disk. */
+  readonly waiting: (action: () => void) => void;
   /** Called when a part of a layer (or, last, the output) is done. */
   readonly partDone: (part: "attention" | "feed-forward" | "output", stage: number) => void;
 }

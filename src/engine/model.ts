@@ -4,6 +4,7 @@ import { SluiceError } from "../errors.ts";
 import { formatBytes } from "../format-bytes.ts";
 import { ensureShadow, type ShadowOptions } from "../shadow/make-shadow.ts";
 import { type Cache, openCache } from "../store/cache.ts";
+import { CACHE_FORMAT } from "../store/manifest.ts";
 import type { ShadowDtype } from "../store/shadow.ts";
 import type { Manifest } from "../store/types.ts";
 import { type ChatTemplate, createChatTemplate, type RenderOptions } from "../text/chat-template.ts";
@@ -12,6 +13,7 @@ import { createTokenizer } from "../text/tokenizer.ts";
 import { decodeTokenizerData } from "../text/tokenizer-data.ts";
 import type { ChatMessage, Tokenizer } from "../text/types.ts";
 import type { Observer } from "../timing/types.ts";
+import { version } from "../version.ts";
 import { runBatch } from "./batch/run-batch.ts";
 import type { BatchOptions, BatchRequest, BatchResult, BatchSummary } from "./batch/types.ts";
 import { MAXIMUM_ASKED } from "./buffers.ts";
@@ -19,6 +21,9 @@ import { Drafter } from "./draft/drafter.ts";
 import { type DraftChoice, type DraftSource, openDrafts } from "./draft/open-drafts.ts";
 import { Engine } from "./engine.ts";
 import type { EngineOptions } from "./engine-options.ts";
+import { BLOCK_POSITIONS, KV_FORMAT, kvBlockBytes } from "./kv-cache.ts";
+import type { PromptCache } from "./prompt-cache.ts";
+import { isLong } from "./rope-table.ts";
 import type { Row } from "./row-filler.ts";
 import { Session } from "./session.ts";
 import { smallestShadow } from "./shadow.ts";
@@ -106,9 +111,22 @@ export class Model {
     return promptOf(this.template, this.tokenizer, { ...options, messages }, this.observer).ids;
   }
 
-  createSession(): Session {
-    const drafter = new Drafter(this.#drafts.create(this.#engine), this.manifest.model.vocabulary);
-    return new Session(this.#engine, this.tokenizer, this.manifest.model, this.contextLength, drafter);
+  /** @param options `promptCache`: where beginnings of prompts that were computed before are found, and kept */
+  createSession({ promptCache }: { readonly promptCache?: PromptCache | undefined } = {}): Session {
+    const { model } = this.manifest;
+    const drafter = new Drafter(this.#drafts.create(this.#engine), model.vocabulary);
+    return new Session(this.#engine, this.tokenizer, model, this.contextLength, drafter, promptCache);
+  }
+
+  /** Tells all that keys and values follow from beside the tokens: where it is the same, they are, to the bit. */
+  get kvKey(): string {
+    const { model, source, dtype } = this.manifest;
+    const { kvType, roundsToBytes } = this.#engine;
+    return JSON.stringify([
+      ...[version(), source.fingerprint, dtype, CACHE_FORMAT],
+      ...[kvType, KV_FORMAT, BLOCK_POSITIONS, kvBlockBytes(model, kvType)],
+      ...[isLong(model.rope, this.contextLength), roundsToBytes],
+    ]);
   }
 
   /**

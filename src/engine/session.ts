@@ -6,6 +6,7 @@ import { AnswerWriter } from "./answer-writer.ts";
 import type { Drafter } from "./draft/drafter.ts";
 import type { Engine } from "./engine.ts";
 import { BLOCK_POSITIONS, type KvBlock, type Sequence } from "./kv-cache.ts";
+import { type PromptCache, PromptSegments, SEGMENT_POSITIONS } from "./prompt-cache.ts";
 import type { Row } from "./row-filler.ts";
 import { ALONE } from "./tiles.ts";
 import type { GeneratedToken, GenerateOptions, GenerateResult, StopReason } from "./types.ts";
@@ -31,6 +32,7 @@ export class Session {
    * the collector comes.
    */
   readonly #logits: Float32Array[] = [];
+  readonly #promptCache: PromptCache | undefined;
   #ids: number[] = [];
   #generating = false;
 
@@ -40,8 +42,10 @@ export class Session {
     { layers, vocabulary }: Pick<Hyperparameters, "layers" | "vocabulary">,
     contextLength: number,
     drafter: Drafter,
+    promptCache?: PromptCache,
   ) {
     this.#engine = engine;
+    this.#promptCache = promptCache;
     this.#tokenizer = tokenizer;
     this.#layers = layers.length;
     this.#vocabulary = vocabulary;
@@ -97,7 +101,8 @@ export class Session {
     let done = false;
     try {
       this.#sequence.reserve(ids.length);
-      for (const [index, { bytes }] of this.#sequence.blocks.entries()) await fill(bytes, index);
+      for (const index of this.#sequence.blocks.keys())
+        await this.#sequence.fill(index, 1, ([target]) => fill(target, index));
       this.#ids = [...ids];
       done = true;
     } finally {
@@ -129,14 +134,20 @@ export class Session {
     this.#check(prompt, maxTokens);
     this.#generating = true;
     this.#drafter.openAccount();
-    const reused = this.#keep(commonPrefix(this.#ids, prompt.slice(0, -1)));
+    let reused = this.#keep(commonPrefix(this.#ids, prompt.slice(0, -1)));
+    let recalled = 0;
+    const segments = this.#promptCache && new PromptSegments(this.#promptCache, prompt, this.#sequence);
     const prefill: SweepTiming[] = [];
     const decode: (SweepTiming & { tokens: number })[] = [];
     const result = (stop: StopReason): GenerateResult => {
-      return { ...writer.end(stop), reused, prefill, decode, drafts: this.#drafter.counts };
+      return { ...writer.end(stop), reused, recalled, prefill, decode, drafts: this.#drafter.counts };
     };
 
     try {
+      recalled = await this.#recall(segments, prompt, signal);
+      if (recalled > 0) reused = recalled;
+      // What is kept is what full sweeps from the first token on have left.
+      const keeps = reused === recalled;
       for (let done = reused; done < prompt.length; ) {
         const batch = prompt.slice(done, done + this.#engine.maximumRows);
         const { length } = batch;
@@ -153,6 +164,7 @@ export class Session {
         );
         this.#ids.push(...batch);
         prefill.push(timing);
+        if (keeps && length === SEGMENT_POSITIONS) segments?.keep(done / length, timing.ms);
         done += length;
       }
 
@@ -203,8 +215,22 @@ export class Session {
       if (error instanceof SluiceError && error.code === "aborted") return result("abort");
       throw error;
     } finally {
+      await segments?.settle();
       this.#generating = false;
     }
+  }
+
+  /** Begin with what the prompt cache has, where that is more than the KV cache has. @returns how many tokens */
+  async #recall(
+    segments: PromptSegments | undefined,
+    prompt: readonly number[],
+    signal: AbortSignal | undefined,
+  ): Promise<number> {
+    if (segments === undefined || (await segments.found()) <= this.#ids.length) return 0;
+    this.#keep(0);
+    const length = await segments.recall(0, signal);
+    this.#ids = prompt.slice(0, length);
+    return length;
   }
 
   /**

@@ -104,8 +104,10 @@ export interface GenerateResult {
   readonly text: string;
   /** With `stop` "stop": which of the texts it was. */
   readonly stopText?: string;
-  /** Tokens of the prompt that were still in the KV cache and were not computed again. */
+  /** Tokens of the prompt that were not computed again: their keys and values were there. */
   readonly reused: number;
+  /** How many of these came from the prompt cache. */
+  readonly recalled: number;
   /** Every sweep that ran: those of the prompt, then those of the answer, after its first token. */
   readonly prefill: readonly SweepTiming[];
   readonly decode: readonly DecodeTiming[];

@@ -1,6 +1,9 @@
 import { residentBudget } from "../engine/budget.ts";
 import { allocateBuffers } from "../engine/buffers.ts";
+import { BLOCK_POSITIONS } from "../engine/kv-cache.ts";
+import { kvMemoryBytes, splitKv } from "../engine/kv-split.ts";
 import { type Rehearsal, rehearse } from "../engine/rehearsal.ts";
+import { SluiceError } from "../errors.ts";
 import type { KvType } from "../kernels/types.ts";
 import type { Hyperparameters } from "../model/types.ts";
 import { mediumOf } from "../store/medium.ts";
@@ -38,8 +41,19 @@ export interface DtypePlan extends Omit<DtypeNeeds, "files"> {
   readonly forecasts: readonly Forecast[];
   /** Tokens of a prompt in a second, streaming. */
   readonly promptPerSecond: number | null;
-  /** Seconds more for a token at the end of the context. */
+  /** Seconds more for a token at the end of the context, in which keys and values that do not stay are read. */
   readonly attentionSeconds: number;
+  /** With a budget for the KV cache; null where that is less than one layer's. */
+  readonly kvSplit?: KvPlan | null;
+}
+
+/** What a budget for the KV cache makes of it. */
+export interface KvPlan {
+  /** Layers whose keys and values stay in memory. */
+  readonly residentLayers: number;
+  /** Bytes in memory when the context is full, and bytes that are read for each token then. */
+  readonly memoryBytes: number;
+  readonly streamedBytes: number;
 }
 
 export interface Plan {
@@ -74,6 +88,8 @@ export interface PlanOptions {
   readonly root: string;
   readonly threads: number;
   readonly contextLength?: number | undefined;
+  /** Bytes of keys and values that may be in memory; default: all of them. */
+  readonly kvRam?: number | undefined;
 }
 
 const SHARES = [0.25, 0.5, 0.75] as const;
@@ -115,7 +131,7 @@ export async function measureFor(
 
 export function planWith(
   subject: Subject,
-  { root, threads, contextLength }: PlanOptions,
+  { root, threads, contextLength, kvRam }: PlanOptions,
   measurements: Measurements,
 ): Plan {
   const { model } = subject.plan;
@@ -126,7 +142,7 @@ export function planWith(
     q8: kvBytes(model, "q8"),
   };
   const dtypes = [...measurements.rehearsals].map(([dtype, rehearsal]) =>
-    planDtype(needsOf(subject, dtype), subject, rehearsal, measurements, context),
+    planDtype(needsOf(subject, dtype), subject, rehearsal, measurements, { context, kvRam }),
   );
   const { disk, diskFree, memoryFree } = measurements;
   return {
@@ -143,17 +159,18 @@ function planDtype(
   { plan: { model } }: Subject,
   rehearsal: Rehearsal,
   { disk, memoryFree }: Measurements,
-  context: number,
+  { context, kvRam }: { readonly context: number; readonly kvRam: number | undefined },
 ): DtypePlan {
   const { files, ringBytes, kvType, ...sizes } = needs;
   const load = loadOf(model, files, rehearsal);
   const bytesPerSecond = disk && Math.max(disk.direct ?? 0, disk.buffered);
   const all = needs.sweepBytes;
+  const split = kvRam === undefined ? undefined : planKv(model, kvType, kvRam, context);
   const auto = residentBudget({
     ram: "auto",
     ringBytes,
     weightBytes: all,
-    kvBytes: kvBytes(model, kvType) * context,
+    kvBytes: split?.memoryBytes ?? kvBytes(model, kvType) * context,
     available: memoryFree,
   });
   const forecast = (budget: Forecast["budget"], residentBytes: number): Forecast => ({
@@ -180,8 +197,27 @@ function planDtype(
       bytesPerSecond === undefined
         ? null
         : PROMPT_ROWS / promptSeconds(load, { rows: PROMPT_ROWS, residentBytes: 0, disk: bytesPerSecond }),
-    attentionSeconds: rehearsal.attention * context * load.layers,
+    attentionSeconds:
+      rehearsal.attention * context * load.layers +
+      (split?.streamedBytes ?? 0) / (bytesPerSecond ?? Infinity),
+    ...(split !== undefined && { kvSplit: split }),
   };
+}
+
+function planKv(model: Hyperparameters, kvType: KvType, kvRam: number, context: number): KvPlan | null {
+  try {
+    const split = splitKv(model, kvType, kvRam, context);
+    const { residentLayers, streamedBytes } = split;
+    const blocks = Math.ceil(context / BLOCK_POSITIONS);
+    return {
+      residentLayers,
+      memoryBytes: kvMemoryBytes(split, context),
+      streamedBytes: blocks * streamedBytes,
+    };
+  } catch (error) {
+    if (error instanceof SluiceError) return null;
+    throw error;
+  }
 }
 
 function loadOf(model: Hyperparameters, files: readonly PlannedFile[], rehearsal: Rehearsal): SweepLoad {

@@ -171,12 +171,14 @@ async function addRecords(
   const log = new LogWriter(file, state.bytes);
   const full = Math.floor(content.ids.length / content.model.kv.blockPositions);
   const written: WrittenBlock[] = [];
-  for (const [index, { stamp, bytes }] of blocks.entries()) {
+  for (const [index, block] of blocks.entries()) {
     const known = before[index];
+    const { stamp } = block;
     if (known?.stamp === stamp) written.push(known);
     else {
       const start = log.end;
-      const offsets = await addBlock(log, bytes);
+      // Getting at the bytes may take a read.
+      const offsets = await addBlock(log, block.bytes);
       written.push({ stamp: index < full ? stamp : undefined, offsets, bytes: log.end - start });
     }
   }

@@ -6,7 +6,7 @@ import { cacheFolders, openCache } from "./cache.ts";
 import { ioError } from "./io-error.ts";
 import { lockHolder } from "./lock.ts";
 import { outdatedFormat } from "./manifest.ts";
-import { isOwnFile, isOwnFolder, JOURNAL, MANIFEST } from "./names.ts";
+import { isOwnFile, isOwnFolder, isPromptFile, isPromptTemporary, JOURNAL, MANIFEST } from "./names.ts";
 import type { Manifest } from "./types.ts";
 
 export interface CacheEntry {
@@ -18,9 +18,11 @@ export interface CacheEntry {
    */
   readonly state: "finished" | "busy" | "unfinished" | "outdated" | "damaged";
   readonly problem?: string;
-  /** Bytes of all files that are there. */
+  /** Bytes of all files that are there, but for prompts. */
   readonly bytes: number;
-  /** Time of the last change. */
+  /** Bytes of beginnings of prompts that are kept. */
+  readonly promptBytes: number;
+  /** Time of the last change, but for prompts. */
   readonly modified: Date;
   readonly manifest?: Manifest;
 }
@@ -38,11 +40,16 @@ function describe(name: string, folder: string): CacheEntry {
   const files = readdirSync(folder)
     .map((file) => ({ file, stats: statSync(join(folder, file), { throwIfNoEntry: false }) }))
     .filter(({ stats }) => stats?.isFile());
+  const prompts = files.filter(({ file }) => isPrompt(file));
+  const others = files.filter(({ file }) => !isPrompt(file));
+  const times = others.length > 0 ? others.map(({ stats }) => stats!.mtimeMs) : [statSync(folder).mtimeMs];
+  const sum = (some: typeof files) => some.reduce((sum, { stats }) => sum + stats!.size, 0);
   const entry = {
     name,
     folder,
-    bytes: files.reduce((sum, { stats }) => sum + stats!.size, 0),
-    modified: new Date(Math.max(statSync(folder).mtimeMs, ...files.map(({ stats }) => stats!.mtimeMs))),
+    bytes: sum(others),
+    promptBytes: sum(prompts),
+    modified: new Date(Math.max(...times)),
   };
   if (lockHolder(folder)) return { ...entry, state: "busy" };
   if (!files.some(({ file }) => file === MANIFEST)) return { ...entry, state: "unfinished" };
@@ -89,6 +96,23 @@ export function removeCache(folder: string): void {
   } catch (error) {
     throw ioError(error, "delete", folder);
   }
+}
+
+/**
+ * Delete the beginnings of prompts of a cache.
+ *
+ * @throws SluiceError `io`
+ */
+export function removePrompts(folder: string): void {
+  try {
+    for (const name of readNames(folder)) if (isPrompt(name)) rmSync(join(folder, name), { force: true });
+  } catch (error) {
+    throw ioError(error, "delete prompts in", folder);
+  }
+}
+
+function isPrompt(name: string): boolean {
+  return isPromptFile(name) || isPromptTemporary(name);
 }
 
 function readNames(folder: string): string[] {

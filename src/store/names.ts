@@ -19,6 +19,9 @@ export const REPLACED = ".old";
 
 const OWN_FILE =
   /^(manifest\.msgpack|unpack\.msgpack|tokenizer\.msgpack|(embedding|output|layer-\d{2,}|shadow-q\d)\.bin)(\.partial|\.tmp)?$/;
+/** Names of segments of prompts (see src/prompt-store), and of those that are being written. */
+const PROMPT_FILE = /^prompt-[0-9a-f]{32}\.kv$/;
+const PROMPT_TEMPORARY = /^prompt-[0-9a-f]{32}\.kv\.[0-9a-f]{8}\.tmp$/;
 const OWN_FOLDER = new RegExp(`-[0-9a-f]{12}-(${DTYPES.join("|")})(-lz4)?(\\.new|\\.old)?$`);
 /** Base names that Windows keeps for devices, whatever follows a dot. */
 const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
@@ -31,7 +34,22 @@ export function layerFileName(layer: number): string {
 
 /** Whether sluice may have written a file of this name into a cache folder. */
 export function isOwnFile(name: string): boolean {
-  return OWN_FILE.test(name);
+  return OWN_FILE.test(name) || isPromptFile(name) || isPromptTemporary(name);
+}
+
+/** @param key of at least 16 bytes */
+export function promptFileName(key: Uint8Array): string {
+  return `prompt-${Buffer.from(key).toString("hex").slice(0, 32)}.kv`;
+}
+
+/** Whether a file has keys and values of a beginning of a prompt. */
+export function isPromptFile(name: string): boolean {
+  return PROMPT_FILE.test(name);
+}
+
+/** Whether a file is one that becomes such, or was to. */
+export function isPromptTemporary(name: string): boolean {
+  return PROMPT_TEMPORARY.test(name);
 }
 
 /** Whether a folder is named as sluice names cache folders. */

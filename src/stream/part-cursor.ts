@@ -94,6 +94,12 @@ export class PartCursor {
     this.#part = 0;
   }
 
+  /** Count what a thread has stood still for other bytes than a part's. */
+  countWait(start: number, end: number): void {
+    this.#waitMs += end - start;
+    this.#options.lane?.wait(start, end);
+  }
+
   takeWait(): number {
     const waited = this.#waitMs;
     this.#waitMs = 0;
@@ -102,16 +108,14 @@ export class PartCursor {
 
   #advance(): void {
     if (this.#index >= 0) this.#release();
-    const { control, residence, clock, lane } = this.#options;
+    const { control, residence, clock } = this.#options;
     this.#chunk++;
     this.#index++;
     this.#part = 0;
     if (!control.isProduced(this.#chunk)) {
       const start = clock();
       control.waitForChunk(this.#chunk);
-      const end = clock();
-      this.#waitMs += end - start;
-      lane?.wait(start, end);
+      this.countWait(start, clock());
     }
     this.#inPlace = residence.homes[this.#index] >= 0 && residence.loaded[this.#index] === 1;
   }

@@ -4,6 +4,8 @@ import { perSecond, type StageSums, type Summable, sumStages } from "./statistic
 export interface GenerationTiming {
   /** Milliseconds that opening the model took. */
   readonly loadMs: number;
+  /** Tokens of the prompt that came from the prompt cache. */
+  readonly recalled?: number;
   readonly prefill: readonly Summable[];
   readonly decode: readonly Summable[];
 }
@@ -19,7 +21,9 @@ export interface LayerReport {
 /** The `timings` of `run --json`; names as in llama.cpp's server. */
 export interface TimingsReport {
   readonly load_ms: number;
-  /** Tokens of the prompt that were computed, without those that the KV cache still held. */
+  /** Tokens of the prompt that came from the prompt cache. */
+  readonly cache_n: number;
+  /** Tokens of the prompt that were computed, without those whose keys and values were there. */
   readonly prompt_n: number;
   readonly prompt_ms: number;
   readonly prompt_per_second: number;
@@ -33,11 +37,12 @@ export interface TimingsReport {
   readonly prefill_layers: readonly LayerReport[];
 }
 
-export function reportTimings({ loadMs, prefill, decode }: GenerationTiming): TimingsReport {
+export function reportTimings({ loadMs, recalled = 0, prefill, decode }: GenerationTiming): TimingsReport {
   const prompt = sumStages(prefill);
   const predicted = sumStages(decode);
   return {
     load_ms: round(loadMs),
+    cache_n: recalled,
     prompt_n: prompt.rows,
     prompt_ms: round(prompt.ms),
     prompt_per_second: round(perSecond(prompt.rows, prompt.ms)),

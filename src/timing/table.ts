@@ -17,8 +17,8 @@ export function formatTable(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** Load, prefill and decode of one generation: tokens, milliseconds, tokens per second. */
-export function timingBlock({ loadMs, prefill, decode }: GenerationTiming): string[] {
+/** Load, prefill and decode of one generation: tokens, milliseconds, tokens per second; what the prompt cache gave. */
+export function timingBlock({ loadMs, recalled = 0, prefill, decode }: GenerationTiming): string[] {
   const stage = (name: string, sweeps: readonly Summable[]) => {
     const { rows, ms } = sumStages(sweeps);
     const perToken = rows > 0 ? (ms / rows).toFixed(2) : "";
@@ -27,6 +27,7 @@ export function timingBlock({ loadMs, prefill, decode }: GenerationTiming): stri
   return formatTable([
     ["", "tokens", "ms", "ms/token", "tokens/s"],
     ["load", "", loadMs.toFixed(1)],
+    ...(recalled > 0 ? [["recalled", `${recalled}`]] : []),
     stage("prefill", prefill),
     stage("decode", decode),
   ]);

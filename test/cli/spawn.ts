@@ -28,6 +28,8 @@ export function environment(variables: Readonly<Record<string, string>> = {}): N
     TERM: "xterm",
     COLUMNS: "80",
     XDG_STATE_HOME: STATE,
+    // Whether a prompt is computed or found must not depend on the tests before.
+    SLUICE_PROMPT_CACHE: "0",
     ...variables,
   };
 }

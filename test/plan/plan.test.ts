@@ -57,6 +57,36 @@ describe("a plan", () => {
     for (const { forecasts } of plan.dtypes) expect(forecasts[5].secondsPerToken).toBeGreaterThan(0);
   });
 
+  it("counts a KV cache that does not stay in memory", () => {
+    const path = models.make({ layers: 4, context: 4096 } as never);
+    const planned = (kvRam?: number) => {
+      const measured = {
+        disk: { direct: 1e9, buffered: 5e8, cached: 1e10 },
+        diskFree: 1e12,
+        memoryFree: 1e9,
+      };
+      const rehearsals = new Map([["q8" as const, { decode: 1e-4, prefill: 1e-5, attention: 1e-8 }]]);
+      const options = { root, threads: 2, contextLength: 4096, kvRam };
+      return planWith(openSubject(path), options, { ...measured, rehearsals });
+    };
+    const plain = planned();
+    const bytes = plain.kvBytesPerToken.f16 * 4096;
+    expect(plain.dtypes[0].kvSplit).toBeUndefined();
+    expect(planned(bytes).dtypes[0].kvSplit).toEqual({
+      residentLayers: 4,
+      memoryBytes: bytes,
+      streamedBytes: 0,
+    });
+    const [half] = planned(bytes / 2).dtypes;
+    expect(half.kvSplit).toEqual({
+      residentLayers: 1,
+      memoryBytes: bytes / 2,
+      streamedBytes: (bytes * 3) / 4,
+    });
+    expect(half.attentionSeconds).toBeCloseTo(plain.dtypes[0].attentionSeconds + (bytes * 3) / 4 / 1e9, 12);
+    expect(planned(bytes / 5).dtypes[0].kvSplit).toBeNull();
+  });
+
   it("follows the law: the slower of disk and arithmetic", () => {
     const { sweepBytes, forecasts, attentionSeconds } = dtypeOf(planOf(models.make(), 100), "f32");
     expect(forecasts[0].secondsPerToken).toBeGreaterThanOrEqual(sweepBytes / 1e9);

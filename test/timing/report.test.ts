@@ -5,6 +5,7 @@ import { decode, prefill } from "./sweeps.ts";
 it("reports prefill and decode apart", () => {
   expect(reportTimings({ loadMs: 1.23456, prefill, decode })).toEqual({
     load_ms: 1.235,
+    cache_n: 0,
     prompt_n: 7,
     prompt_ms: 50,
     prompt_per_second: 140,

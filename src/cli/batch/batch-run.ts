@@ -2,6 +2,7 @@ import type { BatchSummary } from "../../engine/batch/types.ts";
 import type { Model } from "../../engine/model.ts";
 import type { SamplingOptions } from "../../engine/types.ts";
 import { SluiceError } from "../../errors.ts";
+import type { PromptStore } from "../../prompt-store/prompt-store.ts";
 import { interruptSignal, signalExitCode } from "../interrupt.ts";
 import { printableLine } from "../printable.ts";
 import { tell } from "../tell.ts";
@@ -48,10 +49,11 @@ export class BatchRun {
   }
 
   /** @returns whether all prompts have their results now; where it was stopped, what to do is told */
-  async answer(model: Model): Promise<boolean> {
+  async answer(model: Model, promptCache: PromptStore | undefined): Promise<boolean> {
     const { parallel, total } = this.#options;
     const results = model.batch(this.#requests(model), {
       parallel,
+      promptCache,
       signal: interruptSignal,
       onProgress: (progress) => this.#view.show(progress, { done: this.#done, total }),
     });

@@ -74,7 +74,7 @@ function timeLeft({ answers, generated, running }: BatchProgress, prompts: numbe
 
 /** What a batch was, for people. */
 export function summaryText(summary: BatchSummary, errors: number): string {
-  const { answers, sweeps, rows, generated, reused, restarts, parallel, ms } = summary;
+  const { answers, sweeps, rows, generated, reused, recalled, restarts, parallel, ms } = summary;
   const parts = [
     `${plural(answers, "answer")}${errors > 0 ? ` and ${plural(errors, "error")}` : ""} in ${formatDuration(ms / 1000)}`,
   ];
@@ -85,6 +85,7 @@ export function summaryText(summary: BatchSummary, errors: number): string {
       `up to ${plural(parallel, "sequence")} at a time`,
     );
   if (reused > 0) parts.push(`${plural(reused, "token")} of prompts computed only once`);
+  if (recalled > 0) parts.push(`${plural(recalled, "token")} of prompts from the prompt cache`);
   if (restarts > 0) parts.push(`${plural(restarts, "sequence")} computed again for want of memory`);
   return `sluice: ${parts.join("; ")}`;
 }

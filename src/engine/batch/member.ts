@@ -28,6 +28,8 @@ export class Member<Request extends BatchRequest> {
   computed = 0;
   /** Tokens of the prompt that were taken from another member, at the latest start. */
   reused = 0;
+  /** How many of these came from the prompt cache. */
+  recalled = 0;
   readonly #company: Company;
   readonly #writer: AnswerWriter;
 
@@ -84,7 +86,7 @@ export class Member<Request extends BatchRequest> {
 
   /** Its answer as it is. */
   end(stop: StopReason): BatchAnswer {
-    return { ...this.#writer.end(stop), reused: this.reused };
+    return { ...this.#writer.end(stop), reused: this.reused, recalled: this.recalled };
   }
 }
 

@@ -37,6 +37,15 @@ export function findBeginning(
   return soon - (best?.length ?? 0) >= WORTH_WAITING ? "wait" : best;
 }
 
+/** Let a member begin with what another one has. @throws SluiceError `context-full` */
+export function beginAs(member: AnyMember, { from, length }: Beginning): void {
+  member.sequence!.truncate(0);
+  member.sequence!.beginAs(from.sequence!, length);
+  member.computed = length;
+  member.reused = Math.min(length, member.request.prompt.length);
+  member.recalled = 0;
+}
+
 /**
  * How many positions of two members have the same keys and values to the bit: the same tokens, computed in the same way.
  * The last token of `member` is not among them, for the logits after it are wanted; and only whole tiles are.

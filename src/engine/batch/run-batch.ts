@@ -11,7 +11,8 @@ import type { Engine } from "../engine.ts";
 import type { Sequence } from "../kv-cache.ts";
 import { type Company, Member } from "./member.ts";
 import { type Part, planSweep, shareRows } from "./plan-rows.ts";
-import { findBeginning } from "./prefixes.ts";
+import { type Beginning, beginAs, findBeginning } from "./prefixes.ts";
+import { recallBeginning } from "./recall.ts";
 import { RequestSource } from "./request-source.ts";
 import type { BatchOptions, BatchProgress, BatchRequest, BatchResult, BatchSummary } from "./types.ts";
 
@@ -63,7 +64,7 @@ class Batch<Request extends BatchRequest> {
   readonly #start = performance.now();
   readonly #counts = {
     ...{ answers: 0, errors: 0, sweeps: 0, rows: 0, promptRows: 0 },
-    ...{ generated: 0, reused: 0, parallel: 0, restarts: 0 },
+    ...{ generated: 0, reused: 0, recalled: 0, parallel: 0, restarts: 0 },
   };
 
   constructor({ engine, layers, ...company }: BatchModel, options: BatchOptions) {
@@ -108,6 +109,7 @@ class Batch<Request extends BatchRequest> {
   /** Compute the next tokens. @returns the results that it brought */
   async sweep(): Promise<BatchResult<Request>[]> {
     this.#admit();
+    await this.#recall();
     const results: BatchResult<Request>[] = [];
     const parts = this.#reserve(results);
     if (parts.length === 0) return results;
@@ -198,20 +200,38 @@ class Batch<Request extends BatchRequest> {
 
   /** The members that can go on: those that have begun, and those that have a beginning, or nothing to wait for. */
   #able(): Member<Request>[] {
-    const others = this.#kept ? [this.#kept] : [];
-    return this.#running.filter((member, index) => {
+    return this.#running.filter((member) => {
       if (member.computed > 0) return true;
-      const beginning = findBeginning(member, this.#running.slice(0, index), others);
+      const beginning = this.#beginningOf(member);
       if (beginning === "wait") return false;
       if (beginning === undefined) return true;
-      const { from, length } = beginning;
-      member.sequence!.truncate(0);
-      member.sequence!.beginAs(from.sequence!, length);
-      member.computed = length;
-      member.reused = Math.min(length, member.request.prompt.length);
-      this.#counts.reused += member.reused;
+      beginAs(member, beginning);
+      this.#countReused(member);
       return true;
     });
+  }
+
+  #beginningOf(member: Member<Request>): Beginning | "wait" | undefined {
+    const earlier = this.#running.slice(0, this.#running.indexOf(member));
+    return findBeginning(member, earlier, this.#kept ? [this.#kept] : []);
+  }
+
+  /** Let those that are about to begin have what the prompt cache has. */
+  async #recall(): Promise<void> {
+    const { promptCache, signal } = this.#options;
+    if (promptCache === undefined) return;
+    for (const member of [...this.#running]) {
+      const beginning = member.computed > 0 ? "wait" : this.#beginningOf(member);
+      if (beginning === "wait") continue;
+      const { ms, rows } = this.summary;
+      await recallBeginning(promptCache, member, beginning, { msPerRow: ms / rows, signal });
+      if (member.computed > 0) this.#countReused(member);
+    }
+  }
+
+  #countReused({ reused, recalled }: Member<Request>): void {
+    this.#counts.reused += reused - recalled;
+    this.#counts.recalled += recalled;
   }
 
   #makeRoom(error: SluiceError, results: BatchResult<Request>[]): void {

@@ -1,4 +1,5 @@
 import type { SluiceError } from "../../errors.ts";
+import type { PromptCache } from "../prompt-cache.ts";
 import type { GenerateOptions, GenerateResult } from "../types.ts";
 
 /** A text to be continued: token ids, and how. */
@@ -17,6 +18,8 @@ export type BatchAnswer = Omit<GenerateResult, "prefill" | "decode" | "drafts">;
 export interface BatchOptions {
   /** Sequences at a time at most; default, and most: as many as the model was opened for. */
   readonly parallel?: number;
+  /** Where beginnings of prompts that were computed before are found, and those that two requests share are kept. */
+  readonly promptCache?: PromptCache | undefined;
   readonly signal?: AbortSignal;
   /** Told about ten times a second, and after each sweep. */
   readonly onProgress?: (progress: BatchProgress) => void;
@@ -44,6 +47,8 @@ export interface BatchSummary {
   readonly generated: number;
   /** Tokens of prompts that were not computed, for another request had the same beginning. */
   readonly reused: number;
+  /** Tokens of prompts that came from the prompt cache. */
+  readonly recalled: number;
   /** Sequences at a time at most. */
   readonly parallel: number;
   /** How often a sequence gave its memory to others and was computed again later. */

@@ -3,7 +3,7 @@ import { progressTexts, summaryText } from "../../../src/cli/batch/progress-view
 
 const summary = {
   ...{ answers: 20, errors: 1, sweeps: 50, rows: 1600, promptRows: 900, generated: 700 },
-  ...{ reused: 400, parallel: 16, restarts: 0, ms: 100_000 },
+  ...{ reused: 400, recalled: 0, parallel: 16, restarts: 0, ms: 100_000 },
 };
 const progress = { ...summary, running: 16, prefilling: 2, layer: 12, layers: 36 };
 
