@@ -36,6 +36,13 @@ export interface BenchRecord {
   /** Bytes that each sweep with logits reads. */
   readonly streamed_bytes: number;
   readonly peak_rss_bytes: number;
+  /** Who guessed ahead, as `--draft` was given, and `--acceptance`; "": nobody, and the truth decided. */
+  readonly draft: string;
+  readonly acceptance: number | "";
+  /** Tokens guessed in all repetitions, those that held, and tokens that a sweep brought. */
+  readonly draft_n: number;
+  readonly draft_n_accepted: number;
+  readonly tokens_per_sweep: number;
 }
 
 /** The figures of a test. */

@@ -1,27 +1,34 @@
 import { cpus } from "node:os";
 import { join } from "node:path";
-import { Command, Option } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import { type BenchmarkResult, type BenchmarkTest, benchmark } from "../engine/benchmark.ts";
+import { Drafter } from "../engine/draft/drafter.ts";
+import { guessedPositions } from "../engine/draft/guessed-run.ts";
+import { openDrafts } from "../engine/draft/open-drafts.ts";
+import { prepareShadow } from "../engine/draft/prepare-shadow.ts";
 import { Engine } from "../engine/engine.ts";
 import { SluiceError } from "../errors.ts";
 import { formatBytes } from "../format-bytes.ts";
 import { type Cache, openCache, weightFiles } from "../store/cache.ts";
-import { layerTable } from "../timing/table.ts";
+import { type Summable, sumStages } from "../timing/statistics.ts";
+import { guessLines, layerTable } from "../timing/table.ts";
 import { version } from "../version.ts";
 import { type BenchRecord, csvLines, markdownHead, markdownLine, summarize } from "./bench-report.ts";
 import { recordCircumstances, recordModel } from "./describe-run.ts";
+import { addDraftOption, chosenDrafts, type DraftFlags, ShadowView } from "./draft-option.ts";
 import { addEngineOptions, type EngineFlags, engineOptions } from "./engine-options.ts";
 import { addUnpackOptions, ensureUnpacked, type UnpackFlags } from "./ensure-unpacked.ts";
 import { interruptSignal } from "./interrupt.ts";
 import { LiveLine } from "./live-line.ts";
 import { MODEL_ARGUMENT, modelOrBundled } from "./model-argument.ts";
 import { print } from "./note.ts";
-import { wholeNumber } from "./options.ts";
+import { parseNumber, wholeNumber } from "./options.ts";
 import { dropFromPageCache } from "./page-cache.ts";
 import { printableJson } from "./printable.ts";
 import { addTimingsOption, currentRecorder } from "./timings-file.ts";
 
 type BenchFlags = EngineFlags &
+  DraftFlags &
   UnpackFlags & {
     readonly model?: string;
     readonly prompt: number;
@@ -30,6 +37,7 @@ type BenchFlags = EngineFlags &
     readonly cold?: boolean;
     readonly output: "md" | "csv" | "json";
     readonly verbose?: boolean;
+    readonly acceptance?: number;
   };
 
 export function benchCommand(): Command {
@@ -44,11 +52,19 @@ export function benchCommand(): Command {
     .addOption(number("-r, --repetitions <n>", "how often each test is timed", 1, 3))
     .option("--cold", "take the files out of the page cache before each repetition (Linux)")
     .addOption(new Option("-o, --output <format>", "format").choices(["md", "csv", "json"]).default("md"))
-    .option("--verbose", "with md: times by layer");
-  return addTimingsOption(addUnpackOptions(addEngineOptions(command))).action(
+    .option("--verbose", "with md: times by layer")
+    .addOption(
+      new Option(
+        "--acceptance <p>",
+        "with --draft: a guessed token holds with this probability, whatever the model says; all work is done",
+      ).argParser(probability),
+    );
+  return addTimingsOption(addUnpackOptions(addDraftOption(addEngineOptions(command)))).action(
     async (argument: string | undefined, flags: BenchFlags) => {
       if (flags.prompt === 0 && flags.gen === 0)
         command.error("error: nothing to time: -p and -n are both 0");
+      if (flags.acceptance !== undefined && !flags.draft?.length)
+        command.error("error: --acceptance needs --draft");
       const path = modelOrBundled(argument, flags.model, command);
       const cache = openCache(await ensureUnpacked(path, flags));
       checkLengths(flags, cache.manifest.model.contextLength);
@@ -72,23 +88,36 @@ async function bench(path: string, cache: Cache, flags: BenchFlags): Promise<voi
   const tests: BenchmarkTest[] = [];
   if (flags.prompt > 0) tests.push({ kind: "pp", tokens: flags.prompt });
   if (flags.gen > 0) tests.push({ kind: "tg", tokens: flags.gen });
-  const longest = Math.max(flags.prompt, flags.gen);
+  const drafts = (await chosenDrafts(flags, flags)) ?? [];
+  const longest = Math.max(flags.prompt, drafts.length > 0 ? guessedPositions(flags.gen) : flags.gen);
   const contextLength = Math.max(1, longest);
   const start = performance.now();
   const observer = currentRecorder();
-  const engine = new Engine(cache, { ...engineOptions({ ...flags, ctxSize: contextLength }), observer });
+  const options = engineOptions({ ...flags, ctxSize: contextLength });
+  const source = openDrafts(drafts, cache, options);
+  const shadow = drafts.includes("shadow");
+  const engine = new Engine(cache, { ...options, shadow, reservedBytes: source.bytes, observer });
   observer?.span("load", start, performance.now());
   const running = { cache, memory: engine, contextLength };
   recordModel(running);
   const live = new LiveLine(process.stderr);
   const markdown = flags.output === "md";
   const records: BenchRecord[] = [];
+  const guesses: string[] = [];
+  const view = new ShadowView();
+  const { vocabulary } = cache.manifest.model;
   try {
+    if (shadow)
+      await prepareShadow(engine, cache, {
+        ...{ ram: flags.ram, onShadow: view.onShadow, signal: interruptSignal },
+      }).finally(() => view.end());
     if (markdown) printLines(markdownHead());
     for (const test of tests) {
       const name = `${test.kind}${test.tokens}`;
       const result = await benchmark(engine, test, {
-        vocabulary: cache.manifest.model.vocabulary,
+        vocabulary,
+        ...(drafts.length > 0 && { drafter: new Drafter(source.create(engine), vocabulary) }),
+        acceptance: flags.acceptance,
         repetitions: flags.repetitions,
         signal: interruptSignal,
         ...(flags.cold && { prepare: () => dropFromPageCache(pathsOf(cache)) }),
@@ -101,6 +130,7 @@ async function bench(path: string, cache: Cache, flags: BenchFlags): Promise<voi
       const record = recordOf(path, cache, engine, flags, result);
       records.push(record);
       if (markdown) printLines([markdownLine(record)]);
+      guesses.push(...guessLines(result.sweeps));
       if (markdown && flags.verbose) {
         const isLast = test === tests[tests.length - 1];
         printLines(["", ...layerTable(result.sweeps), ...(isLast ? [] : [""])]);
@@ -110,8 +140,9 @@ async function bench(path: string, cache: Cache, flags: BenchFlags): Promise<voi
   } finally {
     live.clear();
     await engine.close();
+    await source.close();
   }
-  if (markdown) printLines(["", ...memoryLines(records[records.length - 1])]);
+  if (markdown) printLines(["", ...guesses, ...memoryLines(records[records.length - 1])]);
   else printLines(flags.output === "csv" ? csvLines(records) : [printableJson(records)]);
 }
 
@@ -153,7 +184,25 @@ function recordOf(
     streamed_bytes: engine.streamedBytes,
     // maxRSS is in kilobytes on every platform.
     peak_rss_bytes: process.resourceUsage().maxRSS * 1024,
+    ...guessFields(flags, result.sweeps),
   };
+}
+
+function guessFields(flags: BenchFlags, sweeps: readonly Summable[]) {
+  const { sweeps: count, tokens, guessed, held } = sumStages(sweeps);
+  return {
+    draft: (flags.draft ?? []).map((one) => (typeof one === "string" ? one : `model:${one.model}`)).join(),
+    acceptance: flags.acceptance ?? ("" as const),
+    draft_n: guessed,
+    draft_n_accepted: held,
+    tokens_per_sweep: tokens / count,
+  };
+}
+
+function probability(text: string): number {
+  const value = parseNumber(text);
+  if (value < 0 || value > 1) throw new InvalidArgumentError("It must be a number from 0 to 1.");
+  return value;
 }
 
 /** As model names have it: 3B, 360M. */

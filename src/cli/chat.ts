@@ -3,6 +3,7 @@ import type { KvType } from "../kernels/types.ts";
 import type { SessionEntry } from "../session-store/list.ts";
 import { chatLoop } from "./chat-loop.ts";
 import { THINK_MODES, type ThinkMode } from "./chat-settings.ts";
+import { addDraftOption, type DraftFlags } from "./draft-option.ts";
 import { addEngineOptions, type EngineFlags } from "./engine-options.ts";
 import { addUnpackOptions, type UnpackFlags } from "./ensure-unpacked.ts";
 import { BUNDLED_MODEL, chooseModel, MODEL_ARGUMENT } from "./model-argument.ts";
@@ -19,6 +20,7 @@ import { withModel } from "./with-model.ts";
 type ChatFlags = GenerationFlags &
   TemplateFlags &
   EngineFlags &
+  DraftFlags &
   UnpackFlags &
   PromptCacheFlags & {
     readonly model?: string;
@@ -52,7 +54,7 @@ export function chatCommand(): Command {
   addTemplateOptions(command);
   addPromptCacheOption(command);
   addTimingsOption(command);
-  return addUnpackOptions(addEngineOptions(command)).action(
+  return addUnpackOptions(addDraftOption(addEngineOptions(command))).action(
     async (argument: string | undefined, flags: ChatFlags) => {
       const sampling = samplingOptions(flags, command);
       const { path, entry } = await chooseConversation(argument, flags, command);

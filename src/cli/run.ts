@@ -2,6 +2,7 @@ import { Command, Option } from "commander";
 import type { Model } from "../engine/model.ts";
 import type { GenerateResult } from "../engine/types.ts";
 import { answerWithin } from "./answer-within.ts";
+import { addDraftOption, type DraftFlags } from "./draft-option.ts";
 import { addEngineOptions, type EngineFlags } from "./engine-options.ts";
 import { addUnpackOptions, type UnpackFlags } from "./ensure-unpacked.ts";
 import { EXPLAINED } from "./explain-view.ts";
@@ -43,6 +44,7 @@ type RunFlags = PromptFlags &
   GenerationFlags &
   TemplateFlags &
   EngineFlags &
+  DraftFlags &
   UnpackFlags &
   PromptCacheFlags &
   EndingFlags & {
@@ -125,8 +127,8 @@ export function runCommand(): Command {
   addTemplateOptions(command);
   addPromptCacheOption(command);
   addTimingsOption(command);
-  return addUnpackOptions(addEngineOptions(command)).action((argument: string | undefined, flags: RunFlags) =>
-    run(argument, flags, command),
+  return addUnpackOptions(addDraftOption(addEngineOptions(command))).action(
+    (argument: string | undefined, flags: RunFlags) => run(argument, flags, command),
   );
 }
 

@@ -28,7 +28,8 @@ export async function verdictLines(model: Model, timing: GenerationTiming): Prom
   const { reachable, circumstances } = await circumstancesOf(model, model.memory(), timing.decode);
   const verdict = judge(timing.decode, circumstances);
   const handover = handoverSentence(timing.prefill);
-  const longest = longestOfAnswer(sumStages(timing.prefill).ms, sumStages(timing.decode).ms);
+  const generation = sumStages(timing.decode);
+  const longest = longestOfAnswer(sumStages(timing.prefill).ms, generation.ms + generation.guessMs);
   return [
     ...timingLines(timing, reachable),
     ...(verdict || handover ? [""] : []),

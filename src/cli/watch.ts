@@ -8,6 +8,7 @@ import { formatBytes } from "../format-bytes.ts";
 import { diskSpeed, WORTH_MEASURING_BYTES } from "../stream/disk-speed.ts";
 import { sumStages, sumTimings } from "../timing/statistics.ts";
 import { answerWithin } from "./answer-within.ts";
+import { addDraftOption, type DraftFlags } from "./draft-option.ts";
 import { addEngineOptions, type EngineFlags } from "./engine-options.ts";
 import { addUnpackOptions, type UnpackFlags } from "./ensure-unpacked.ts";
 import { glyphsFor } from "./glyphs.ts";
@@ -36,6 +37,7 @@ type WatchFlags = PromptFlags &
   GenerationFlags &
   TemplateFlags &
   EngineFlags &
+  DraftFlags &
   UnpackFlags &
   EndingFlags & {
     readonly model?: string;
@@ -59,7 +61,7 @@ export function watchCommand(): Command {
     "print times at the end: load, prefill, decode, and by layer",
   );
   addTimingsOption(addTemplateOptions(command)).addHelpText("after", KEYS);
-  return addUnpackOptions(addEngineOptions(command)).action(
+  return addUnpackOptions(addDraftOption(addEngineOptions(command))).action(
     (argument: string | undefined, flags: WatchFlags) => watch(argument, flags, command),
   );
 }
@@ -156,9 +158,10 @@ function summaryLine(model: Model, { ids, prefill, decode, stop }: GenerateResul
     `${stopped}${ids.length} ${ids.length === 1 ? "token" : "tokens"} in ${formatDuration(seconds)}`,
   ];
   if (decode.length > 0) {
-    const { ms } = sumStages(decode);
-    pieces.push(...paceTexts(ms / 1000 / decode.length));
-    pieces.push(`${formatBytes(model.memory().streamedBytes)} read for each`);
+    const { ms, guessMs, tokens } = sumStages(decode);
+    pieces.push(...paceTexts((ms + guessMs) / 1000 / tokens));
+    const read = (model.memory().streamedBytes * decode.length) / tokens;
+    pieces.push(`${formatBytes(read)} read for each`);
   }
   const { ms, embedding, layers, output } = sumStages([...prefill, ...decode]);
   const { waitMs } = sumTimings([embedding, ...layers, output]);

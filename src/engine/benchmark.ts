@@ -1,4 +1,6 @@
 import type { SweepTiming } from "../timing/types.ts";
+import type { Drafter } from "./draft/drafter.ts";
+import { guessedPositions, runGuessed } from "./draft/guessed-run.ts";
 import type { Engine } from "./engine.ts";
 import type { Row } from "./row-filler.ts";
 
@@ -20,11 +22,17 @@ export interface BenchmarkOptions {
   readonly vocabulary: number;
   readonly repetitions: number;
   readonly signal?: AbortSignal | undefined;
+  /** Who guesses ahead in `tg`, and with what probability a guessed token is to hold (see `GuessedRun`). */
+  readonly drafter?: Drafter | undefined;
+  readonly acceptance?: number | undefined;
   /** Done before each repetition, and not timed. */
   readonly prepare?: () => Promise<void>;
   /** Called with the repetition (0: the one that warms up) and the tokens done in it. */
   readonly onProgress?: (repetition: number, tokens: number) => void;
 }
+
+/** Tokens in which guessing finds its pace. */
+const WARMING_GUESSES = 32;
 
 /**
  * Time one test, with tokens that are any, after a repetition that warms up (one token of it for `tg`).
@@ -34,9 +42,10 @@ export interface BenchmarkOptions {
 export async function benchmark(
   engine: Engine,
   test: BenchmarkTest,
-  { vocabulary, repetitions, signal, prepare, onProgress }: BenchmarkOptions,
+  { vocabulary, repetitions, signal, prepare, onProgress, drafter, acceptance }: BenchmarkOptions,
 ): Promise<BenchmarkResult> {
-  const sequence = engine.createSequence(test.tokens);
+  const guesses = drafter !== undefined && test.kind === "tg";
+  const sequence = engine.createSequence(guesses ? guessedPositions(test.tokens) : test.tokens);
   const kind = test.kind === "pp" ? "prefill" : "decode";
   const logits = [new Float32Array(vocabulary)];
   const rowsInSweep = test.kind === "pp" ? engine.maximumRows : 1;
@@ -60,17 +69,29 @@ export async function benchmark(
     return sweeps;
   };
 
+  const timed = async (tokens: number, repetition: number) => {
+    if (!guesses) {
+      const start = performance.now();
+      const done = await run(tokens, repetition);
+      return { ms: performance.now() - start, sweeps: done };
+    }
+    return runGuessed(engine, sequence, tokens, {
+      ...{ drafter, vocabulary, acceptance, signal, observed: repetition > 0 },
+      onProgress: (done) => onProgress?.(repetition, done),
+    });
+  };
+
   const samplesNs: number[] = [];
   const sweeps: SweepTiming[] = [];
   try {
     const start = performance.now();
-    await run(test.kind === "pp" ? test.tokens : 1, 0);
+    await timed(test.kind === "pp" ? test.tokens : Math.min(test.tokens, guesses ? WARMING_GUESSES : 1), 0);
     engine.observer?.span(kind, start, performance.now());
     for (let repetition = 1; repetition <= repetitions; repetition++) {
       await prepare?.();
-      const start = performance.now();
-      sweeps.push(...(await run(test.tokens, repetition)));
-      samplesNs.push(Math.round((performance.now() - start) * 1e6));
+      const { ms, sweeps: done } = await timed(test.tokens, repetition);
+      sweeps.push(...done);
+      samplesNs.push(Math.round(ms * 1e6));
     }
   } finally {
     sequence.truncate(0);

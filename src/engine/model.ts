@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { SluiceError } from "../errors.ts";
-import { formatBytes } from "../format-bytes.ts";
-import { ensureShadow, type ShadowOptions } from "../shadow/make-shadow.ts";
+import type { ShadowOptions } from "../shadow/make-shadow.ts";
 import { type Cache, openCache } from "../store/cache.ts";
 import { CACHE_FORMAT } from "../store/manifest.ts";
 import type { ShadowDtype } from "../store/shadow.ts";
@@ -19,6 +18,7 @@ import type { BatchOptions, BatchRequest, BatchResult, BatchSummary } from "./ba
 import { MAXIMUM_ASKED } from "./buffers.ts";
 import { Drafter } from "./draft/drafter.ts";
 import { type DraftChoice, type DraftSource, openDrafts } from "./draft/open-drafts.ts";
+import { prepareShadow } from "./draft/prepare-shadow.ts";
 import { Engine } from "./engine.ts";
 import type { EngineOptions } from "./engine-options.ts";
 import { BLOCK_POSITIONS, KV_FORMAT, kvBlockBytes } from "./kv-cache.ts";
@@ -26,7 +26,6 @@ import type { PromptCache } from "./prompt-cache.ts";
 import { isLong } from "./rope-table.ts";
 import type { Row } from "./row-filler.ts";
 import { Session } from "./session.ts";
-import { smallestShadow } from "./shadow.ts";
 import type { LensPosition } from "./types.ts";
 
 /** How to open a model. `contextLength` is what the model was trained for where it is absent. */
@@ -258,23 +257,6 @@ export class Model {
     await this.#engine.close();
     await this.#drafts.close();
   }
-}
-
-/** Put the shadow of a model into its memory; it is made where it is not there yet. */
-async function prepareShadow(engine: Engine, cache: Cache, options: OpenOptions): Promise<void> {
-  const { shadow } = engine;
-  // Where all weights are in memory there is nothing to gain.
-  if (shadow === undefined && engine.streamedBytes === 0) return;
-  if (shadow === undefined) {
-    const least = smallestShadow(cache);
-    throw new SluiceError(
-      "bad-input",
-      `the smallest copy to guess with takes ${formatBytes(least)}, and there is no room for it ${options.ram === undefined ? "without a budget" : `in ${formatBytes(engine.residentBytes + engine.ringBytes)}`}`,
-      { next: `Give --ram ${formatBytes(least + engine.ringBytes)} or more, or use --draft lookup.` },
-    );
-  }
-  await ensureShadow(cache, shadow.dtype, options);
-  await engine.loadShadow(options.signal);
 }
 
 function checkText(ids: readonly number[], contextLength: number): void {

@@ -1,7 +1,7 @@
 import { SluiceError } from "../errors.ts";
 import type { Hyperparameters } from "../model/types.ts";
 import type { Tokenizer } from "../text/types.ts";
-import type { SweepKind, SweepTiming } from "../timing/types.ts";
+import type { Guesses, SweepKind, SweepTiming } from "../timing/types.ts";
 import { AnswerWriter } from "./answer-writer.ts";
 import type { Drafter } from "./draft/drafter.ts";
 import type { Engine } from "./engine.ts";
@@ -133,12 +133,13 @@ export class Session {
     const writer = new AnswerWriter(prompt, options, this.#tokenizer, this.contextLength);
     this.#check(prompt, maxTokens);
     this.#generating = true;
+    const { observer } = this.#engine;
     this.#drafter.openAccount();
     let reused = this.#keep(commonPrefix(this.#ids, prompt.slice(0, -1)));
     let recalled = 0;
     const segments = this.#promptCache && new PromptSegments(this.#promptCache, prompt, this.#sequence);
     const prefill: SweepTiming[] = [];
-    const decode: (SweepTiming & { tokens: number })[] = [];
+    const decode: (SweepTiming & { -readonly [Key in keyof Guesses]: Guesses[Key] })[] = [];
     const result = (stop: StopReason): GenerateResult => {
       return { ...writer.end(stop), reused, recalled, prefill, decode, drafts: this.#drafter.counts };
     };
@@ -173,17 +174,18 @@ export class Session {
       for (;;) {
         const start = performance.now();
         const { token, stop } = writer.take(this.#logits[right]);
-        this.#engine.observer?.span("sample", start, performance.now());
+        observer?.span("sample", start, performance.now());
         const holds = guess[right] === token.id;
         const sweep = decode.at(-1);
-        if (sweep) {
-          sweep.tokens++;
-          if (!holds || stop)
-            this.#drafter.learn(sweep.ms, right + (holds ? 1 : 0), Math.min(right + 1, guess.length));
-        }
+        if (sweep) sweep.tokens++;
         if (holds) {
           this.#ids.push(token.id);
           right++;
+        }
+        if (sweep && (!holds || stop)) {
+          sweep.held = right;
+          this.#drafter.learn(sweep.ms, right, Math.min(right + (holds ? 0 : 1), guess.length));
+          if (guess.length > 0) observer?.verified?.(sweep);
         }
         yield token;
         if (stop) return result(stop);
@@ -191,11 +193,14 @@ export class Session {
         if (holds) continue;
 
         if (right < guess.length) this.#keep(this.#ids.length);
+        const guessing = performance.now();
         guess = await this.#drafter.propose(writer.tokens, writer.left - 1, {
           sequence: this.#sequence,
           sampler: writer.forkSampler(),
           signal,
         });
+        const guessMs = guess.length > 0 ? performance.now() - guessing : 0;
+        if (guess.length > 0) observer?.span("guess", guessing, guessing + guessMs, guess.length);
         right = 0;
         const rows = [token.id, ...guess];
         const timing = await this.#sweep("decode", rows, rows.length, signal, (layer) =>
@@ -209,7 +214,7 @@ export class Session {
           }),
         );
         this.#ids.push(token.id);
-        decode.push({ ...timing, tokens: 0 });
+        decode.push({ ...timing, tokens: 0, guessed: guess.length, held: 0, guessMs });
       }
     } catch (error) {
       if (error instanceof SluiceError && error.code === "aborted") return result("abort");

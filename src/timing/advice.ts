@@ -36,8 +36,8 @@ export function verdictSentence(recording: CondensedRecording): string {
   const decode = speedOf(recording, "decode");
   const { verdict, machine } = recording;
   if (decode === undefined) return withoutDecode(recording);
-  const token = formatMs(decode.ms / decode.sweeps);
-  const waiting = `${formatMs(decode.waitMs / decode.sweeps)} (${formatShare(decode.waitMs / decode.ms)})`;
+  const token = formatMs((decode.ms + decode.guessMs) / decode.tokens);
+  const waiting = `${formatMs(decode.waitMs / decode.tokens)} (${formatShare(decode.waitMs / decode.ms)})`;
   const rate = `${formatBytes(decode.bytesPerSecond)}/s`;
   const place = readingPlace(recording);
   if (verdict === undefined) return `A token takes ${token}, and ${waiting} of that is waiting for bytes.`;
@@ -53,7 +53,7 @@ export function verdictSentence(recording: CondensedRecording): string {
     case "compute":
       return `The arithmetic sets the speed of generation. A token takes ${token}, and only ${waiting} of that is waiting for bytes: reading, at ${formatBytes(decode.readPerSecond)}/s${place && ` ${place}`}, keeps up with the ${rate} that the arithmetic consumes.`;
     case "memory":
-      return `The arithmetic sets the speed of generation, for all weights are in memory. A token takes ${token}, and ${formatMs(decode.computeMs / decode.sweeps)} of that is arithmetic; nothing is read but the token’s embedding.`;
+      return `The arithmetic sets the speed of generation, for all weights are in memory. A token takes ${token}, and ${formatMs(decode.computeMs / decode.tokens)} of that is arithmetic; nothing is read but the token’s embedding.`;
   }
 }
 

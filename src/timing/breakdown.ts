@@ -46,8 +46,8 @@ export function unpackBreakdown({
 /** Sweeps of one kind by parts, per token; undefined where there were none. */
 export function sweepBreakdown({ sweeps }: Recording, kind: RecordedSweep["kind"]): Breakdown | undefined {
   const chosen = sweeps.filter((sweep) => sweep.kind === kind);
-  const { rows, ms, embedding, layers, output } = sumStages(chosen);
-  if (rows === 0) return undefined;
+  const { tokens, ms, guessMs, embedding, layers, output } = sumStages(chosen);
+  if (tokens === 0) return undefined;
   const layer = sumTimings(layers);
   const sampleMs = chosen.reduce((sum, sweep) => sum + sweep.sampleMs, 0);
   const startMs = chosen.reduce((sum, sweep) => sum + (sweep.threadStartMs ?? 0), 0);
@@ -61,12 +61,13 @@ export function sweepBreakdown({ sweeps }: Recording, kind: RecordedSweep["kind"
     ["output", output.computeMs],
     ["hand-over", handoverMs],
     ["sample", sampleMs],
+    ...(guessMs > 0 ? [["guess", guessMs] as const] : []),
   ] as const;
-  const count = `${rows} token${rows === 1 ? "" : "s"}`;
+  const count = `${tokens} token${tokens === 1 ? "" : "s"}`;
   return {
     title: `${kind} of ${count}, per token`,
-    parts: parts.map(([name, sum]) => [name, sum / rows]),
-    ms: (ms - startMs + sampleMs) / rows,
+    parts: parts.map(([name, sum]) => [name, sum / tokens]),
+    ms: (ms - startMs + sampleMs + guessMs) / tokens,
     ...(startMs > 0 && { once: ["once: starting the threads", startMs] as const }),
   };
 }
@@ -75,13 +76,13 @@ export function sweepBreakdown({ sweeps }: Recording, kind: RecordedSweep["kind"
 export function stageBreakdown({ sweeps }: Recording): Breakdown | undefined {
   const decode = sweeps.filter(({ kind }) => kind === "decode");
   const chosen = decode.length > 0 ? decode : sweeps;
-  const { rows, embedding, layers, output } = sumStages(chosen);
-  if (rows === 0) return undefined;
+  const { tokens, embedding, layers, output } = sumStages(chosen);
+  if (tokens === 0) return undefined;
   const parts = [
     ["embedding", embedding] as const,
     ...layers.map((layer, index) => [`${index}`, layer] as const),
     ["output", output] as const,
-  ].map(([name, { waitMs, computeMs }]) => [name, (waitMs + computeMs) / rows] as const);
+  ].map(([name, { waitMs, computeMs }]) => [name, (waitMs + computeMs) / tokens] as const);
   return {
     title: `${decode.length > 0 ? "decode" : "prefill"} by layer, waiting and computing, per token`,
     parts,

@@ -52,8 +52,8 @@ export function comparison(recordings: readonly CondensedRecording[], labels: re
 /** A difference in the model, its dtype or the disk shows in all layers; one in some of them has another cause. */
 function unevenText(before: CondensedRecording, after: CondensedRecording, kind: Kind): string {
   const [was, is] = [before, after].map((recording) => {
-    const { rows, layers } = sumSweeps(sweepsOf(recording.sweeps, kind));
-    return layers.map(({ waitMs, computeMs }) => (waitMs + computeMs) / rows);
+    const { rows, tokens = rows, layers } = sumSweeps(sweepsOf(recording.sweeps, kind));
+    return layers.map(({ waitMs, computeMs }) => (waitMs + computeMs) / tokens);
   });
   if (was.length !== is.length) return "";
   const slower = is.filter((ms, layer) => ms > (1 + SAME) * was[layer]).length;

@@ -118,6 +118,12 @@ export function sumSweeps(sweeps: readonly SweepGroup[]): SweepGroup {
       threadStartMs: sum((sweep) => sweep.threadStartMs ?? 0),
     }),
     sampleMs: sum((sweep) => sweep.sampleMs),
+    ...(sweeps.some(({ tokens }) => tokens !== undefined) && {
+      tokens: sum(({ tokens, rows }) => tokens ?? rows),
+      guessed: sum(({ guessed = 0 }) => guessed),
+      held: sum(({ held = 0 }) => held),
+      guessMs: sum(({ guessMs = 0 }) => guessMs),
+    }),
     count: countOf(sweeps),
     endMs: Math.max(...sweeps.map(endOf)),
   };

@@ -8,8 +8,13 @@ import { STARVED } from "./verdict.ts";
 /** All sweeps of a kind. */
 export interface Speed {
   readonly sweeps: number;
+  /** Tokens of the text that they brought. */
   readonly tokens: number;
   readonly ms: number;
+  /** Tokens that were guessed, those of them that held, and how long guessing took, before the sweeps. */
+  readonly guessed: number;
+  readonly held: number;
+  readonly guessMs: number;
   readonly tokensPerSecond: number;
   /** Bytes read from disk, of all sweeps, and per second of them. */
   readonly bytes: number;
@@ -40,11 +45,12 @@ export function speedOf({ sweeps }: CondensedRecording, kind: RecordedSweep["kin
   const total = (part: "bytes" | "readMs" | "waitMs" | "computeMs") =>
     stagesOf(sum).reduce((all, stage) => all + stage[part], 0);
   const bytes = total("bytes");
+  const { tokens = sum.rows, guessed = 0, held = 0, guessMs = 0 } = sum;
   return {
     sweeps: countOf(chosen),
-    tokens: sum.rows,
+    ...{ tokens, guessed, held, guessMs },
     ms: sum.ms,
-    tokensPerSecond: perSecond(sum.rows, sum.ms),
+    tokensPerSecond: perSecond(tokens, sum.ms + guessMs),
     bytes,
     bytesPerSecond: perSecond(bytes, sum.ms),
     readPerSecond: perSecond(bytes, total("readMs")),

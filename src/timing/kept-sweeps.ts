@@ -1,5 +1,5 @@
 import type { Lane, RecordedStage, RecordedSweep, Recording, Timeline } from "./recording.ts";
-import type { StageTiming, SweepKind, SweepTiming } from "./types.ts";
+import type { Guesses, StageTiming, SweepKind, SweepTiming } from "./types.ts";
 
 export interface NotedSweep {
   readonly kind: SweepKind;
@@ -18,6 +18,7 @@ interface Kept {
   /** Of each stage (embedding, layers, output): bytes, read, wait, attention, feed-forward; or compute in their place. */
   readonly stages: Float64Array;
   sampleMs: number;
+  guesses?: Guesses;
 }
 
 const FIELDS = 5;
@@ -52,6 +53,11 @@ export class KeptSweeps {
     if (this.#last) this.#last.sampleMs += ms;
   }
 
+  /** What came of the guess that the last sweep was for. */
+  verified({ tokens, guessed, held, guessMs }: Guesses): void {
+    if (this.#last) this.#last.guesses = { tokens, guessed, held, guessMs };
+  }
+
   /** @param start what times are counted from */
   recorded(start: number): Pick<Recording, "sweeps" | "timelines" | "skipped"> {
     const detailed = new Map(this.#detailed);
@@ -67,9 +73,9 @@ export class KeptSweeps {
   }
 
   #skip(): void {
-    const [{ rows, ms }] = this.#sweeps.splice(MOST_SWEEPS / 2, 1);
+    const [{ rows, ms, guesses }] = this.#sweeps.splice(MOST_SWEEPS / 2, 1);
     this.#skipped.sweeps++;
-    this.#skipped.rows += rows;
+    this.#skipped.rows += guesses?.tokens ?? rows;
     this.#skipped.ms += ms;
   }
 }
@@ -108,6 +114,7 @@ function unpack({ stages, startMs, ...kept }: Kept, start: number): RecordedSwee
     ...{ embedding: all[0], layers: all.slice(1, last), output: all[last] },
     ...{ handoverMs: kept.handoverMs, sampleMs: kept.sampleMs },
     ...(kept.threadStartMs !== undefined && { threadStartMs: kept.threadStartMs }),
+    ...kept.guesses,
   };
 }
 

@@ -14,6 +14,7 @@ const WORK: Readonly<Record<SpanName, Work>> = {
   template: "preparing the prompt",
   tokenize: "preparing the prompt",
   prefill: "computing the prompt",
+  guess: "generating",
   decode: "generating",
   sample: "generating",
 };

@@ -48,7 +48,7 @@ const model = object<RecordedModel>({
 });
 
 const span = object<Span>({
-  name: oneOf("unpack", "load", "template", "tokenize", "prefill", "decode", "sample"),
+  name: oneOf("unpack", "load", "template", "tokenize", "prefill", "guess", "decode", "sample"),
   startMs: number,
   ms: amount,
   tokens: optional(count),
@@ -110,6 +110,10 @@ const sweep = object<RecordedSweep>({
   handoverMs: optional(amount),
   threadStartMs: optional(amount),
   sampleMs: amount,
+  tokens: optional(count),
+  guessed: optional(count),
+  held: optional(count),
+  guessMs: optional(amount),
 });
 
 const event = object<LaneEvent>({

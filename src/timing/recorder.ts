@@ -5,7 +5,7 @@ import { MemorySamples } from "./memory-samples.ts";
 import type { RecordedModel, Recording, Span, SpanName } from "./recording.ts";
 import { RECORDING_FORMAT, RECORDING_VERSION } from "./recording.ts";
 import { roundTimes } from "./round-times.ts";
-import type { Observer, SweepKind, SweepTiming } from "./types.ts";
+import type { Guesses, Observer, SweepKind, SweepTiming } from "./types.ts";
 import { UnpackRecorder } from "./unpack-recorder.ts";
 import { type Circumstances, judge } from "./verdict.ts";
 
@@ -50,6 +50,12 @@ export class Recorder implements Observer {
   sweep(kind: SweepKind, timing: SweepTiming, lanes: NotedSweep["lanes"]): void {
     this.#sweeps.add({ kind, timing, lanes });
     this.span(kind, timing.startMs, timing.startMs + timing.ms, timing.rows);
+  }
+
+  verified(guesses: Guesses): void {
+    this.#sweeps.verified(guesses);
+    const last = this.#spans.findLastIndex(({ name }) => name === "decode");
+    if (last >= 0) this.#spans[last] = { ...this.#spans[last], tokens: guesses.tokens };
   }
 
   /** What was recorded so far. Sweeps that are at work are not in it yet. */
@@ -110,13 +116,14 @@ function joined(spans: readonly Span[]): Span[] {
   const result: Span[] = [];
   for (const span of early) {
     const last = result[result.length - 1];
-    const joins = span.name === "decode" || (span.name === "sample" && last?.name === "decode");
+    const between = span.name === "sample" || span.name === "guess";
+    const joins = span.name === "decode" || (between && last?.name === "decode");
     if (!joins || last?.name !== "decode") result.push(span);
     else
       result[result.length - 1] = {
         ...last,
         ms: span.startMs + span.ms - last.startMs,
-        tokens: (last.tokens ?? 0) + (span.tokens ?? 0),
+        tokens: (last.tokens ?? 0) + (span.name === "guess" ? 0 : (span.tokens ?? 0)),
       };
   }
   return [...result, ...spans.slice(-LATEST_SPANS)];

@@ -66,7 +66,15 @@ export interface RecordedModel {
   readonly streamedBytes: number;
 }
 
-export type SpanName = "unpack" | "load" | "template" | "tokenize" | "prefill" | "decode" | "sample";
+export type SpanName =
+  | "unpack"
+  | "load"
+  | "template"
+  | "tokenize"
+  | "prefill"
+  | "guess"
+  | "decode"
+  | "sample";
 
 export interface Span {
   readonly name: SpanName;
@@ -123,6 +131,11 @@ export interface RecordedSweep {
   readonly threadStartMs?: number;
   /** Choosing the token from the logits, after the sweep. */
   readonly sampleMs: number;
+  /** Of a decode sweep for which tokens were guessed: tokens that it brought, and what came of the guess (see `Guesses`). */
+  readonly tokens?: number;
+  readonly guessed?: number;
+  readonly held?: number;
+  readonly guessMs?: number;
 }
 
 export interface RecordedStage {

@@ -50,7 +50,15 @@ export function keyFigures(recording: CondensedRecording): KeyFigure[] {
       value: threeDigits(decode.tokensPerSecond),
       unit: "tokens/s",
       raw: decode.tokensPerSecond,
-      note: `${decode.tokens} tokens, ${formatMs(decode.ms / decode.sweeps)} each`,
+      note: `${decode.tokens} tokens, ${formatMs((decode.ms + decode.guessMs) / decode.tokens)} each`,
+    });
+  if (decode !== undefined && decode.guessed > 0)
+    figures.push({
+      name: "Guessing ahead",
+      value: threeDigits(decode.tokens / decode.sweeps),
+      unit: "tokens/sweep",
+      raw: decode.tokens / decode.sweeps,
+      note: `${formatShare(decode.held / decode.guessed)} of ${decode.guessed} guesses held; they took ${formatMs(decode.guessMs)}`,
     });
   if (prefill !== undefined)
     figures.push({

@@ -31,6 +31,10 @@ export interface TimingsReport {
   readonly predicted_n: number;
   readonly predicted_ms: number;
   readonly predicted_per_second: number;
+  /** Tokens that were guessed (see docs/speculation.md), those that held, and the milliseconds that guessing took. */
+  readonly draft_n: number;
+  readonly draft_n_accepted: number;
+  readonly draft_ms: number;
   /** Each layer, summed over the decode sweeps. */
   readonly layers: readonly LayerReport[];
   /** Each layer, summed over the sweeps of the prompt. */
@@ -40,15 +44,19 @@ export interface TimingsReport {
 export function reportTimings({ loadMs, recalled = 0, prefill, decode }: GenerationTiming): TimingsReport {
   const prompt = sumStages(prefill);
   const predicted = sumStages(decode);
+  const predictedMs = predicted.ms + predicted.guessMs;
   return {
     load_ms: round(loadMs),
     cache_n: recalled,
-    prompt_n: prompt.rows,
+    prompt_n: prompt.tokens,
     prompt_ms: round(prompt.ms),
-    prompt_per_second: round(perSecond(prompt.rows, prompt.ms)),
-    predicted_n: predicted.rows,
-    predicted_ms: round(predicted.ms),
-    predicted_per_second: round(perSecond(predicted.rows, predicted.ms)),
+    prompt_per_second: round(perSecond(prompt.tokens, prompt.ms)),
+    predicted_n: predicted.tokens,
+    predicted_ms: round(predictedMs),
+    predicted_per_second: round(perSecond(predicted.tokens, predictedMs)),
+    draft_n: predicted.guessed,
+    draft_n_accepted: predicted.held,
+    draft_ms: round(predicted.guessMs),
     layers: reportLayers(predicted),
     prefill_layers: reportLayers(prompt),
   };

@@ -1,10 +1,15 @@
-import type { StageTiming, SweepTiming } from "./types.ts";
+import type { Guesses, StageTiming, SweepTiming } from "./types.ts";
 
 /** Stages added up over several sweeps: how often each was run through, and its bytes and times in all. */
 export interface StageSums {
   readonly sweeps: number;
-  /** Tokens of all sweeps. */
-  readonly rows: number;
+  /** Tokens of the text that all of them brought: of a prompt its rows, of an answer those that were chosen. */
+  readonly tokens: number;
+  /** Tokens that were guessed before them, and those of these that held. */
+  readonly guessed: number;
+  readonly held: number;
+  /** Milliseconds of guessing, before the sweeps. */
+  readonly guessMs: number;
   /** Milliseconds of all sweeps from start to end. */
   readonly ms: number;
   readonly embedding: StageTiming;
@@ -14,14 +19,17 @@ export interface StageSums {
 
 /** What of a sweep is added up. */
 export type Summable = Pick<SweepTiming, "rows" | "ms" | "embedding" | "layers" | "output"> &
-  Partial<Pick<SweepTiming, "handoverMs" | "threadStartMs">>;
+  Partial<Pick<SweepTiming, "handoverMs" | "threadStartMs"> & Guesses>;
 
 /** Add up the stages of sweeps over one model. No sweeps give no layers and zeros. */
 export function sumStages(sweeps: readonly Summable[]): StageSums {
   const layers = sweeps[0]?.layers ?? [];
   return {
     sweeps: sweeps.length,
-    rows: sweeps.reduce((sum, sweep) => sum + sweep.rows, 0),
+    tokens: sweeps.reduce((sum, { tokens, rows }) => sum + (tokens ?? rows), 0),
+    guessed: sweeps.reduce((sum, { guessed = 0 }) => sum + guessed, 0),
+    held: sweeps.reduce((sum, { held = 0 }) => sum + held, 0),
+    guessMs: sweeps.reduce((sum, { guessMs = 0 }) => sum + guessMs, 0),
     ms: sweeps.reduce((sum, sweep) => sum + sweep.ms, 0),
     embedding: sumTimings(sweeps.map((sweep) => sweep.embedding)),
     layers: layers.map((_, index) => sumTimings(sweeps.map((sweep) => sweep.layers[index]))),

@@ -20,17 +20,29 @@ export function formatTable(rows: readonly (readonly string[])[]): string[] {
 /** Load, prefill and decode of one generation: tokens, milliseconds, tokens per second; what the prompt cache gave. */
 export function timingBlock({ loadMs, recalled = 0, prefill, decode }: GenerationTiming): string[] {
   const stage = (name: string, sweeps: readonly Summable[]) => {
-    const { rows, ms } = sumStages(sweeps);
-    const perToken = rows > 0 ? (ms / rows).toFixed(2) : "";
-    return [name, `${rows}`, ms.toFixed(1), perToken, perSecond(rows, ms).toFixed(2)];
+    const { tokens, ms: sweepMs, guessMs } = sumStages(sweeps);
+    const ms = sweepMs + guessMs;
+    const perToken = tokens > 0 ? (ms / tokens).toFixed(2) : "";
+    return [name, `${tokens}`, ms.toFixed(1), perToken, perSecond(tokens, ms).toFixed(2)];
   };
-  return formatTable([
+  const table = formatTable([
     ["", "tokens", "ms", "ms/token", "tokens/s"],
     ["load", "", loadMs.toFixed(1)],
     ...(recalled > 0 ? [["recalled", `${recalled}`]] : []),
     stage("prefill", prefill),
     stage("decode", decode),
   ]);
+  return [...table, ...guessLines(decode)];
+}
+
+/** What guessing brought, where something was guessed: in one line. */
+export function guessLines(decode: readonly Summable[]): string[] {
+  const { sweeps, tokens, guessed, held, guessMs } = sumStages(decode);
+  if (guessed === 0) return [];
+  const rate = (tokens / sweeps).toFixed(2);
+  return [
+    `${guessed} token${guessed === 1 ? "" : "s"} guessed in ${guessMs.toFixed(1)} ms, ${held} held (${percent(held, guessed)}): ${rate} tokens a sweep`,
+  ];
 }
 
 /** What disk and threads were measured to reach, in bytes per second, and the weights that a stage computes with. */

@@ -51,8 +51,8 @@ export function traceOf(recording: Recording): Trace {
     ...recording.spans.map(({ name, startMs, ms, tokens }) =>
       complete(name, "span", MAIN, startMs, ms, tokens === undefined ? {} : { tokens }),
     ),
-    ...recording.sweeps.map(({ kind, startMs, ms, rows }, sweep) =>
-      complete(kind, "sweep", SWEEPS, startMs, ms, { sweep, rows }),
+    ...recording.sweeps.map(({ kind, startMs, ms, rows, tokens }, sweep) =>
+      complete(kind, "sweep", SWEEPS, startMs, ms, { sweep, rows, ...(tokens !== undefined && { tokens }) }),
     ),
     ...(recording.unpack?.files ?? []).map(fileEvent),
     ...recording.timelines.flatMap(({ sweep, lanes: timeline }) =>

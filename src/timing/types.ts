@@ -31,11 +31,18 @@ export interface SweepTiming {
   readonly threadStartMs?: number;
 }
 
-/** Time of a sweep of an answer. */
-export interface DecodeTiming extends SweepTiming {
+/** What a sweep of an answer brought. */
+export interface Guesses {
   /** Tokens of the answer that it gave: one, and those that were guessed right. */
   readonly tokens: number;
+  /** Tokens that were guessed for it, those of them that held, and the milliseconds that guessing took before. */
+  readonly guessed: number;
+  readonly held: number;
+  readonly guessMs: number;
 }
+
+/** Time of a sweep of an answer. */
+export type DecodeTiming = SweepTiming & Guesses;
 
 export type SweepKind = "prefill" | "decode";
 
@@ -44,4 +51,6 @@ export interface Observer {
   span(name: SpanName, start: number, end: number, tokens?: number): void;
   /** @param lanes what each thread did in it, when that is asked for; stays valid */
   sweep(kind: SweepKind, timing: SweepTiming, lanes: () => Lane[]): void;
+  /** What came of the last decode sweep, for which tokens were guessed. */
+  verified?(outcome: Guesses): void;
 }

@@ -40,7 +40,7 @@ const LEAST_FACTOR = 1.05;
 export function judge(sweeps: readonly Summable[], circumstances: Circumstances): Verdict | undefined {
   if (sweeps.length === 0) return undefined;
   const { streamedBytes, disk, direct } = circumstances;
-  const { ms, embedding, layers, output } = sumStages(sweeps);
+  const { ms, tokens, embedding, layers, output } = sumStages(sweeps);
   const stages = sumTimings([embedding, ...layers, output]);
   const seconds = ms / 1000 / sweeps.length;
   const computing = stages.computeMs / 1000 / sweeps.length;
@@ -63,7 +63,7 @@ export function judge(sweeps: readonly Summable[], circumstances: Circumstances)
   // Without waiting, everything else of a sweep is left.
   const gain = gainOf(circumstances, seconds, (ms - stages.waitMs) / 1000 / sweeps.length);
   const advice = gain
-    ? `; ${formatBytes(gain.bytes)} more of --ram would save ${secondsText(gain.savedSeconds)} a token`
+    ? `; ${formatBytes(gain.bytes)} more of --ram would save ${secondsText((gain.savedSeconds * sweeps.length) / tokens)} a token`
     : "";
   return {
     bound: cached ? "page cache" : "disk",

@@ -42,6 +42,11 @@ const record: BenchRecord = {
   ring_bytes: 1,
   resident_bytes: 0,
   streamed_bytes: 3.28e9,
+  draft: "",
+  acceptance: "",
+  draft_n: 0,
+  draft_n_accepted: 0,
+  tokens_per_sweep: 1,
   peak_rss_bytes: 1.3e8,
 };
 

@@ -6,7 +6,16 @@ import { lanesChart } from "./lanes.ts";
 import { capital } from "./layers-section.ts";
 import type { Section } from "./section.ts";
 
-const ORDER: readonly SpanName[] = ["unpack", "load", "template", "tokenize", "prefill", "decode", "sample"];
+const ORDER: readonly SpanName[] = [
+  "unpack",
+  "load",
+  "template",
+  "tokenize",
+  "prefill",
+  "guess",
+  "decode",
+  "sample",
+];
 
 export function runSection(): Section {
   return {
