@@ -41,7 +41,7 @@ export function guessLines(decode: readonly Summable[]): string[] {
   if (guessed === 0) return [];
   const rate = (tokens / sweeps).toFixed(2);
   return [
-    `${guessed} token${guessed === 1 ? "" : "s"} guessed in ${guessMs.toFixed(1)} ms, ${held} held (${percent(held, guessed)}): ${rate} tokens a sweep`,
+    `drafts: ${guessed} token${guessed === 1 ? "" : "s"} guessed in ${guessMs.toFixed(1)} ms, ${held} held (${percent(held, guessed)}): ${rate} tokens a sweep`,
   ];
 }
 

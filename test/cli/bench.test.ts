@@ -77,7 +77,7 @@ describe("the figures of bench", () => {
   it("are quoted in CSV, without the samples", () => {
     const [head, line] = csvLines([record]);
     expect(head).toBe(
-      "build_commit,cpu_info,backends,model_filename,model_type,model_size,model_n_params,n_batch,n_threads,type_k,type_v,test_time,n_prompt,n_gen,n_depth,avg_ns,stddev_ns,avg_ts,stddev_ts,dtype,ram,cold,direct,ring_bytes,resident_bytes,streamed_bytes,peak_rss_bytes",
+      "build_commit,cpu_info,backends,model_filename,model_type,model_size,model_n_params,n_batch,n_threads,type_k,type_v,test_time,n_prompt,n_gen,n_depth,avg_ns,stddev_ns,avg_ts,stddev_ts,dtype,ram,cold,direct,ring_bytes,resident_bytes,streamed_bytes,draft,acceptance,draft_n,draft_n_accepted,tokens_per_sweep,peak_rss_bytes",
     );
     expect(line).toMatch(/^"1\.2\.3","A ""fast"" one","WASM","m\.gguf",/);
   });

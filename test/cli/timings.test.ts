@@ -27,7 +27,7 @@ import { MODEL, sluice } from "./spawn.ts";
 const folder = mkdtempSync(join(tmpdir(), "sluice-timings-"));
 const env = { SLUICE_CACHE_DIR: join(folder, "cache") };
 const at = (name: string) => join(folder, name);
-const question = ["--temp", "0", "-p", "What is the capital of Japan?"];
+const question = ["--draft", "none", "--temp", "0", "-p", "What is the capital of Japan?"];
 const run = (...argv: string[]) => sluice(["run", MODEL, ...argv], { env });
 const recorded = (name: string): Recording => readRecording(readFileSync(at(name), "utf8"), name);
 

@@ -6,6 +6,9 @@ it("reports prefill and decode apart", () => {
   expect(reportTimings({ loadMs: 1.23456, prefill, decode })).toEqual({
     load_ms: 1.235,
     cache_n: 0,
+    draft_n: 0,
+    draft_n_accepted: 0,
+    draft_ms: 0,
     prompt_n: 7,
     prompt_ms: 50,
     prompt_per_second: 140,

@@ -14,7 +14,7 @@ describe("sumStages", () => {
     const before = structuredClone(prefill);
     expect(sumStages(prefill)).toEqual({
       sweeps: 2,
-      rows: 7,
+      ...{ tokens: 7, guessed: 0, held: 0, guessMs: 0 },
       ms: 50,
       embedding: sum(8192, 1, 1, 0.2),
       layers: [sum(4_000_000, 5, 3, 11), sum(4_000_000, 5, 0, 15)],
@@ -34,7 +34,7 @@ describe("sumStages", () => {
     const nothing = sum(0, 0, 0, 0);
     expect(sumStages([])).toEqual({
       sweeps: 0,
-      rows: 0,
+      ...{ tokens: 0, guessed: 0, held: 0, guessMs: 0 },
       ms: 0,
       embedding: nothing,
       layers: [],
