@@ -1,7 +1,7 @@
 import type { Address, Int8Kernels, Kernels } from "../kernels/types.ts";
 import type { TensorRole } from "../model/types.ts";
 import { isPacked } from "../store/packed-panel.ts";
-import { isQuantized, PANEL_ROWS } from "../store/panel.ts";
+import { isLow, isQuantized, PANEL_ROWS } from "../store/panel.ts";
 import type { PartCursor } from "../stream/part-cursor.ts";
 import type { Part } from "../stream/sweep-plan.ts";
 import type { Team } from "./team.ts";
@@ -127,6 +127,8 @@ export function multiplyShare(
     const place = to + first * yStride * 4;
     if (isPacked(dtype))
       kernels.matmulPacked(dtype, panels, count, columns, q, rowScales, some, place, yStride, scratch);
+    else if (isLow(dtype))
+      kernels.matmulLow(dtype, panels, count, columns, q, rowScales, some, place, yStride);
     else kernels[BLOCK_PRODUCTS[dtype]](panels, count, columns, q, rowScales, some, place, yStride);
   });
 }

@@ -1,9 +1,9 @@
 import { bf16ToF32, f32ToF16, halfToFloatTable } from "../quant/half.ts";
-import { readPackedRow } from "../store/packed-row.ts";
 import { BLOCK_BYTES, BLOCK_COLUMNS, PANEL_ROWS, panelBytes, WEIGHTS_BYTES } from "../store/panel.ts";
-import type { BlockDtype } from "../store/types.ts";
+import { readPanelRow } from "../store/panel-row.ts";
+import type { BlockDtype, LowDtype, PackedDtype } from "../store/types.ts";
 import { keyOffset, q8Places, SCALE_COLUMNS, valueDistance } from "./kv-layout.ts";
-import type { AttentionShape, Kernels } from "./types.ts";
+import type { Address, AttentionShape, Kernels } from "./types.ts";
 
 const LARGEST_INT16 = 32512;
 
@@ -53,24 +53,8 @@ export function createReferenceKernels(buffer: ArrayBufferLike): Kernels {
       return place < WEIGHTS_BYTES.q4 ? (quads << 28) >> 28 : quads >> 4;
     }),
 
-    matmulPacked(dtype, panels, count, columns, q, scales, rows, y, yStride) {
-      const bytes = panelBytes(dtype, columns);
-      const weights = new Float32Array(columns);
-      for (let i = 0; i < count * PANEL_ROWS; i++) {
-        const panel = new Uint8Array(buffer, panels + Math.floor(i / PANEL_ROWS) * bytes, bytes);
-        readPackedRow(dtype, panel, i % PANEL_ROWS, weights);
-        for (let row = 0; row < rows; row++) {
-          const { start, lanes, lane } = tileOf(row, rows);
-          let sum = 0;
-          for (let column = 0; column < columns; column++) {
-            const block = (start * columns) / BLOCK_COLUMNS + Math.floor(column / BLOCK_COLUMNS) * lanes;
-            const quad = start * columns + (column - (column % 4)) * lanes + lane * 4 + (column % 4);
-            sum += weights[column] * i16[q / 2 + quad] * f32[scales / 4 + block * 2 + lane];
-          }
-          f32[y / 4 + row * yStride + i] = sum;
-        }
-      }
-    },
+    matmulLow: multiplyRows,
+    matmulPacked: multiplyRows,
 
     rmsNorm(x, weight, width, epsilon, y) {
       const from = x / 4;
@@ -222,6 +206,36 @@ export function createReferenceKernels(buffer: ArrayBufferLike): Kernels {
         }
       }
     };
+  }
+
+  /** Of dtypes whose rows are read one by one. */
+  function multiplyRows(
+    dtype: PackedDtype | LowDtype,
+    panels: Address,
+    count: number,
+    columns: number,
+    q: Address,
+    scales: Address,
+    rows: number,
+    y: Address,
+    yStride: number,
+  ): void {
+    const bytes = panelBytes(dtype, columns);
+    const weights = new Float32Array(columns);
+    for (let i = 0; i < count * PANEL_ROWS; i++) {
+      const panel = new Uint8Array(buffer, panels + Math.floor(i / PANEL_ROWS) * bytes, bytes);
+      readPanelRow(dtype, panel, i % PANEL_ROWS, weights);
+      for (let row = 0; row < rows; row++) {
+        const { start, lanes, lane } = tileOf(row, rows);
+        let sum = 0;
+        for (let column = 0; column < columns; column++) {
+          const block = (start * columns) / BLOCK_COLUMNS + Math.floor(column / BLOCK_COLUMNS) * lanes;
+          const quad = start * columns + (column - (column % 4)) * lanes + lane * 4 + (column % 4);
+          sum += weights[column] * i16[q / 2 + quad] * f32[scales / 4 + block * 2 + lane];
+        }
+        f32[y / 4 + row * yStride + i] = sum;
+      }
+    }
   }
 
   /** @param weight integer of a block at its place among the quads */

@@ -1,4 +1,4 @@
-import type { PackedDtype } from "../store/types.ts";
+import type { LowDtype, PackedDtype } from "../store/types.ts";
 
 /** Byte address in the engine's memory. */
 export type Address = number;
@@ -90,6 +90,19 @@ export interface Kernels {
 
   /** The same for q4. */
   matmulQ4: Kernels["matmulQ8"];
+
+  /** The same for q2 and q3, of up to three rows: they are not for prompts. */
+  matmulLow(
+    dtype: LowDtype,
+    panels: Address,
+    count: number,
+    columns: number,
+    q: Address,
+    scales: Address,
+    rows: number,
+    y: Address,
+    yStride: number,
+  ): void;
 
   /**
    * The same for the packed dtypes.

@@ -23,6 +23,8 @@ interface Exports extends Readonly<Record<`matvec${Uppercase<PackedDtype>}`, Mul
   readonly quantizeRows: Kernels["quantizeRows"];
   readonly matvecQ8: MultiplyRow;
   readonly matvecQ4: MultiplyRow;
+  readonly matvecQ3: MultiplyRow;
+  readonly matvecQ2: MultiplyRow;
   matmulPacked(type: number, ...rest: Tail<Parameters<Kernels["matmulPacked"]>>): void;
   storeHalves(x: Address, count: number, to: Address): void;
   readonly storeKeyQ8: StoreHead;
@@ -128,6 +130,15 @@ export function createWasmKernels(
 
     matmulQ8: tilesThenRows(wasm.matmulQ8, wasm.matvecQ8),
     matmulQ4: tilesThenRows(wasm.matmulQ4, wasm.matvecQ4),
+
+    matmulLow(dtype, panels, count, columns, q, scales, rows, y, yStride) {
+      if (rows > 3) throw new RangeError(`${rows} rows, 3 at most`);
+      const oneRow = dtype === "q3" ? wasm.matvecQ3 : wasm.matvecQ2;
+      for (let row = 0; row < rows; row++) {
+        const rowScales = scales + (row * columns) / 4;
+        oneRow(panels, count, columns, q + row * columns * 2, rowScales, y + row * yStride * 4);
+      }
+    },
 
     matmulPacked(dtype, panels, count, columns, q, scales, rows, y, yStride, scratch) {
       const type = PACKED_DTYPES.indexOf(dtype);

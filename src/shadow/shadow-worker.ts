@@ -5,6 +5,7 @@ import { SluiceError } from "../errors.ts";
 import { decompressChunk } from "../store/compression.ts";
 import { UNPACK_AGAIN } from "../store/names.ts";
 import { repackPanel } from "../store/repack.ts";
+import type { ShadowDtype } from "../store/shadow.ts";
 import type { ChunkRead, SweepPlan } from "../stream/sweep-plan.ts";
 import { type Failure, toFailure } from "../stream/worker-message.ts";
 import { PanelWriter } from "./panel-writer.ts";
@@ -43,7 +44,9 @@ function make(stage: number): ShadowMessage {
         const target = dtypes.find((part) => part.role === role)!.dtype;
         for (let panel = 0; panel < panels; panel++) {
           const at = offset + panel * panelBytes;
-          repackPanel(dtype, bytes.subarray(at, at + panelBytes), target, writer.next(), columns);
+          const from = bytes.subarray(at, at + panelBytes);
+          if (target === dtype) writer.next().set(from);
+          else repackPanel(dtype, from, target as ShadowDtype, writer.next(), columns);
         }
       }
     }

@@ -2,7 +2,7 @@
 import { alignUp, CHUNK_BYTES, layoutChunks, tensorPanelBytes, tensorPanels } from "./layout.ts";
 import { checkModel } from "./model-check.ts";
 import { EMBEDDING, layerFileName, OUTPUT, TOKENIZER } from "./names.ts";
-import { columnsUnit, isQuantized } from "./panel.ts";
+import { columnsUnit, isLow, isQuantized } from "./panel.ts";
 import { DTYPES, type Manifest, type StoredFile, type StoredTensor, type TensorDtype } from "./types.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -86,7 +86,10 @@ function isTensor(value: unknown): boolean {
 }
 
 function isTensorDtype(value: unknown): value is TensorDtype {
-  return typeof value === "string" && (value === "f16" || value === "bf16" || isQuantized(value));
+  return (
+    typeof value === "string" &&
+    (value === "f16" || value === "bf16" || (isQuantized(value) && !isLow(value)))
+  );
 }
 
 function isTexts(value: unknown): value is string[] {

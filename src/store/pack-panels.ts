@@ -4,6 +4,7 @@ import { isPacked } from "./packed-panel.ts";
 import {
   BLOCK_BYTES,
   BLOCK_COLUMNS,
+  isLow,
   isQuantized,
   PANEL_ROWS,
   panelBytes,
@@ -29,6 +30,7 @@ export function packPanels(
   const whole = Math.floor(count / PANEL_ROWS);
   panels.fill(0, whole * bytes, panelCount(count) * bytes);
   if (isPacked(dtype)) packPackedPanels(dtype, rows, count, columns, panels);
+  else if (isLow(dtype)) throw new Error(`${dtype} is made of other panels`);
   else if (isQuantized(dtype)) packBlocks(dtype, rows, count, columns, panels);
   else if (dtype === "f32") {
     packWords(words(rows), whole, columns, words(panels));

@@ -1,8 +1,9 @@
 import { halfToFloatTable } from "../quant/half.ts";
+import { readLowRow } from "./low-panel.ts";
 import { isPacked } from "./packed-panel.ts";
 import { readPackedRow } from "./packed-row.ts";
-import { BLOCK_BYTES, BLOCK_COLUMNS, PANEL_ROWS, WEIGHTS_BYTES } from "./panel.ts";
-import type { PackedDtype, TensorDtype } from "./types.ts";
+import { BLOCK_BYTES, BLOCK_COLUMNS, isLow, PANEL_ROWS, WEIGHTS_BYTES } from "./panel.ts";
+import type { LowDtype, PackedDtype, TensorDtype } from "./types.ts";
 
 /**
  * One row of a panel as float32.
@@ -18,11 +19,15 @@ export function readPanelRow(
   target: Float32Array,
 ): void {
   if (isPacked(dtype)) readPackedRow(dtype, panel, lane, target);
+  else if (isLow(dtype)) readLowRow(dtype, panel, lane, target);
   else READERS[dtype](panel, lane, target);
 }
 
 const READERS: Readonly<
-  Record<Exclude<TensorDtype, PackedDtype>, (panel: Uint8Array, lane: number, target: Float32Array) => void>
+  Record<
+    Exclude<TensorDtype, PackedDtype | LowDtype>,
+    (panel: Uint8Array, lane: number, target: Float32Array) => void
+  >
 > = {
   f32(panel, lane, target) {
     const values = new Float32Array(panel.buffer, panel.byteOffset, panel.byteLength / 4);

@@ -12,6 +12,8 @@
  * q4          the same with weights of 4 bits: four vectors of 16 bytes, byte j of vector v with byte j of quad v in
  *             its low half and byte j of quad v + 4 in its high half; then the scales  columns / 32 × 72 bytes
  *
+ * q2, q3     see low-panel.ts
+ *
  * q4_1, q5_0, q5_1, q4_K, q5_K, q6_K, iq4_nl, iq4_xs, mxfp4   as many bytes as in ggml, see packed-panel.ts
  *
  * A q8 weight is int8 × scale of its block, a q4 weight int4 (two's complement) × scale: weights from ggml's Q8_0 and
@@ -19,19 +21,23 @@
  * addresses: with scales of their own behind each panel a product runs at half the speed.
  */
 import { isPacked, PACKED_FORMATS } from "./packed-panel.ts";
-import type { QuantizedDtype, TensorDtype } from "./types.ts";
+import type { LowDtype, QuantizedDtype, TensorDtype } from "./types.ts";
 
 export const PANEL_ROWS = 4;
-/** Columns that share a scale in q8 and q4. */
+/** Columns that share a scale in q8, q4, q3 and q2. */
 export const BLOCK_COLUMNS = 32;
 /** Bytes of the weights of a block, in vectors of 16 bytes; the scales follow. */
-export const WEIGHTS_BYTES = { q8: 128, q4: 64 } as const;
+export const WEIGHTS_BYTES = { q8: 128, q4: 64, q3: 48, q2: 32 } as const;
 /** Bytes of a block. */
-export const BLOCK_BYTES = { q8: 136, q4: 72 } as const;
+export const BLOCK_BYTES = { q8: 136, q4: 72, q3: 56, q2: 40 } as const;
 
 /** Whether weights are integers with a scale for a block, which takes columns that divide into blocks. */
 export function isQuantized(dtype: string): dtype is QuantizedDtype {
-  return dtype === "q8" || dtype === "q4" || isPacked(dtype);
+  return dtype === "q8" || dtype === "q4" || isLow(dtype) || isPacked(dtype);
+}
+
+export function isLow(dtype: string): dtype is LowDtype {
+  return dtype === "q3" || dtype === "q2";
 }
 
 /** What the columns of a matrix have to divide by. */

@@ -8,7 +8,7 @@ import { columnsUnit } from "./panel.ts";
 import type { Manifest, StoredFile, StoredTensor } from "./types.ts";
 
 /** What the matrices of a shadow can be made of, the most exact first. */
-export const SHADOW_DTYPES = ["q4"] as const;
+export const SHADOW_DTYPES = ["q4", "q3", "q2"] as const;
 export type ShadowDtype = (typeof SHADOW_DTYPES)[number];
 
 export function shadowFileName(dtype: ShadowDtype): string {

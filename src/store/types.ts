@@ -8,8 +8,10 @@ export const DTYPES: readonly Dtype[] = ["f32", "native", "f16", "q8"];
 /** What the weights of one tensor are made of: floats, or integers with a scale for a block; see panel.ts. */
 export type TensorDtype = FloatDtype | QuantizedDtype;
 export type FloatDtype = "f32" | "f16" | "bf16";
-export type QuantizedDtype = BlockDtype | PackedDtype;
+export type QuantizedDtype = BlockDtype | LowDtype | PackedDtype;
 export type BlockDtype = "q8" | "q4";
+/** Only in the copy of a model's weights that guesses are made with: see low-panel.ts. */
+export type LowDtype = "q3" | "q2";
 /** Named as ggml names the types whose weights they keep. */
 export type PackedDtype = "q4_1" | "q5_0" | "q5_1" | "q4_K" | "q5_K" | "q6_K" | "iq4_nl" | "iq4_xs" | "mxfp4";
 

@@ -14,8 +14,9 @@ import { decompressChunk } from "../../src/store/compression.ts";
 import { layoutChunks, tensorPanelBytes } from "../../src/store/layout.ts";
 import { decodeMessage } from "../../src/store/manifest.ts";
 import { isPacked } from "../../src/store/packed-panel.ts";
+import { isLow } from "../../src/store/panel.ts";
 import { readPanelRow } from "../../src/store/panel-row.ts";
-import type { PackedDtype, StoredFile, StoredTensor, TensorDtype } from "../../src/store/types.ts";
+import type { LowDtype, PackedDtype, StoredFile, StoredTensor, TensorDtype } from "../../src/store/types.ts";
 
 const folders: string[] = [];
 afterAll(() => {
@@ -139,9 +140,10 @@ function readPanel(
   const row = new Float32Array(columns);
   for (let lane = 0; lane < 4; lane++) {
     // Rows of packed panels are held against what they were made from in test/store/panel.test.ts.
-    if (isPacked(dtype)) readPanelRow(dtype, bytes, lane, row);
+    const byRow = isPacked(dtype) || isLow(dtype);
+    if (byRow) readPanelRow(dtype, bytes, lane, row);
     for (let column = 0; column < columns; column++) {
-      const value = isPacked(dtype) ? row[column] : READERS[dtype](bytes, lane, column);
+      const value = byRow ? row[column] : READERS[dtype](bytes, lane, column);
       if ((first + lane + 1) * columns <= target.length) target[(first + lane) * columns + column] = value;
       else if (value !== 0) throw new Error("rows that fill a panel up are not zero");
     }
@@ -149,7 +151,7 @@ function readPanel(
 }
 
 const READERS: Record<
-  Exclude<TensorDtype, PackedDtype>,
+  Exclude<TensorDtype, PackedDtype | LowDtype>,
   (bytes: Uint8Array, lane: number, column: number) => number
 > = {
   f32: (bytes, lane, column) => view(bytes).getFloat32((column * 4 + lane) * 4, true),

@@ -6,6 +6,7 @@ export { geglu, gelu } from "./gelu.as";
 export { matmulBf16, matmulF16, matmulF32 } from "./matmul-float.as";
 export { matmulPacked } from "./matmul-packed.as";
 export { matmulQ4, matvecQ4 } from "./matmul-q4.as";
+export { matvecQ2, matvecQ3 } from "./matvec-low.as";
 export { matmulQ8, matvecQ8 } from "./matmul-q8.as";
 export {
   matvecIQ4_NL,
