@@ -8,6 +8,7 @@ import { join } from "node:path";
  * @typedef {object} Circumstances
  * @property {string} limit of the cgroup, "" for none
  * @property {boolean} [warm] leave the page cache as it is
+ * @property {{ path: string, bytes: string } | undefined} [disk] bytes a second that it reads at most from the disk of this path
  * @property {boolean} [hugePages] for the ring; default: yes
  * @property {string} node to run it with
  */
@@ -18,15 +19,23 @@ import { join } from "node:path";
  * @param {Circumstances} circumstances
  * @param {string[]} args the script and its arguments
  */
-export function measure({ limit, warm, hugePages = true, node }, args) {
+export function measure({ limit, warm, disk, hugePages = true, node }, args) {
   const group = `/sys/fs/cgroup/memory/sluice-bench-${process.pid}`;
   if (limit) {
     if (!existsSync(group)) mkdirSync(group);
     writeFileSync(join(group, "memory.limit_in_bytes"), limit);
   }
+  const throttle = `/sys/fs/cgroup/blkio/sluice-bench-${process.pid}`;
+  if (disk) {
+    if (!existsSync(throttle)) mkdirSync(throttle);
+    const bytes = disk.bytes.replace(/M$/i, "000000");
+    writeFileSync(join(throttle, "blkio.throttle.read_bps_device"), `${device(disk.path)} ${bytes}`);
+  }
   spawnSync("sync");
   if (!warm) writeFileSync("/proc/sys/vm/drop_caches", "3");
-  const enter = limit ? `echo $$ > ${group}/cgroup.procs && ` : "";
+  const enter = [...(limit ? [group] : []), ...(disk ? [throttle] : [])]
+    .map((folder) => `echo $$ > ${folder}/cgroup.procs && `)
+    .join("");
   const env = { ...process.env };
   // As the command line starts itself (src/cli/second-process.ts).
   env["GLIBC_TUNABLES"] = `glibc.malloc.arena_max=1${hugePages ? ":glibc.malloc.hugetlb=1" : ""}`;
@@ -37,6 +46,7 @@ export function measure({ limit, warm, hugePages = true, node }, args) {
     timeout: 600_000,
   });
   if (limit) rmdirSync(group);
+  if (disk) rmdirSync(throttle);
   if (status !== 0) throw new Error(`${args.join(" ")}: ${stderr}`);
   return JSON.parse(stdout.trim().split("\n").at(-1) ?? "");
 }
@@ -71,11 +81,19 @@ export function setReadAhead(path, kilobytes) {
   for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
 }
 
+/**
+ * Numbers of the device that a file is on, as major:minor.
+ *
+ * @param {string} path
+ */
+function device(path) {
+  const { dev } = statSync(path);
+  return `${Math.floor(dev / 256) & 0xfff}:${dev & 0xff}`;
+}
+
 /** @param {string} path */
 function readAheadFile(path) {
-  const { dev } = statSync(path);
-  const [major, minor] = [Math.floor(dev / 256) & 0xfff, dev & 0xff];
-  const file = `/sys/dev/block/${major}:${minor}/queue/read_ahead_kb`;
+  const file = `/sys/dev/block/${device(path)}/queue/read_ahead_kb`;
   return existsSync(file) ? file : undefined;
 }
 
