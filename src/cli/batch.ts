@@ -133,7 +133,11 @@ async function batch(
         : { total: undefined, done: output.done.size };
     const { total, done } = known;
     if (total === done) {
-      tell(total === 0 ? "sluice: there are no prompts" : `sluice: all ${total} are done already`);
+      tell(
+        total === 0
+          ? `sluice: there are no prompts${shard.of > 1 ? ` in shard ${shard.number}/${shard.of}` : ""}`
+          : `sluice: all ${total} are done already`,
+      );
       return true;
     }
     if (done > 0) tell(`sluice: ${done}${total === undefined ? "" : ` of ${total}`} are done already`);

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { SluiceError } from "../errors.ts";
 import { holdsSplitModel } from "../gguf/split-names.ts";
+import { modelFolder } from "../hf/open-folder.ts";
 import { type CacheEntry, listCaches } from "../store/list.ts";
 import { fileFingerprint } from "./ensure-unpacked.ts";
 import { resolveModel } from "./model-argument.ts";
@@ -21,7 +22,8 @@ function findOne(root: string, entries: readonly CacheEntry[], name: string): Ca
   const exact = entries.filter((entry) => entry.name === name);
   if (exact.length > 0) return exact;
   const path = resolveModel(name);
-  const isFile = existsSync(path) && (statSync(path).isFile() || holdsSplitModel(path));
+  const isFile =
+    existsSync(path) && (statSync(path).isFile() || holdsSplitModel(path) || modelFolder(path) !== undefined);
   const mark = isFile ? `-${fileFingerprint(path).slice(0, 12)}-` : undefined;
   const found = entries.filter((entry) => (mark ? entry.name.includes(mark) : entry.name.startsWith(name)));
   if (found.length === 1 || (found.length > 0 && mark)) return found;

@@ -15,7 +15,7 @@ export function inspectJson(gguf: Gguf): string {
   return printableJson({
     path,
     bytes: fileBytes,
-    version,
+    ...(parts[0].derived ? {} : { version }),
     alignment,
     headerBytes,
     ...(split && { parts: parts.map(({ path, bytes, headerBytes }) => ({ path, bytes, headerBytes })) }),

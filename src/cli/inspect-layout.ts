@@ -62,6 +62,12 @@ export function layoutLines(gguf: Gguf, { verbose, glyphs }: { verbose: boolean;
 
 function header(gguf: Gguf, part: GgufPart, index: number, sections: readonly Section[]): Stretch[] {
   const count = sections.filter(({ kind }) => kind === "tensor").length;
+  if (gguf.parts[0].derived) {
+    const text = part.derived
+      ? "config.json and tokenizer.json, as GGUF has them"
+      : `header, table of ${count} tensors`;
+    return [{ offset: 0, bytes: part.tableEnd, text }];
+  }
   const texts = {
     head: `magic, version ${gguf.version}, counts`,
     // Of the parts of a set only the first one's metadata is read on.

@@ -31,17 +31,21 @@ export function inspectText(gguf: Gguf): string {
 
 function fileLines({ path, fileBytes, version, alignment, headerBytes, parts }: Gguf): string[] {
   return [
-    `${printableLine(path)}: GGUF version ${version}, ${fileBytes} bytes (${formatBytes(fileBytes)})`,
+    `${printableLine(path)}: ${parts[0].derived ? "Hugging Face folder" : `GGUF version ${version}`}, ${fileBytes} bytes (${formatBytes(fileBytes)})`,
     ...(parts.length > 1 ? partLines(parts) : []),
-    `header ${formatBytes(headerBytes)}, alignment ${alignment}`,
+    ...(parts[0].derived ? [] : [`header ${formatBytes(headerBytes)}, alignment ${alignment}`]),
   ];
 }
 
 function partLines(parts: Gguf["parts"]): string[] {
   return [
-    `split into ${parts.length} parts`,
+    parts[0].derived ? "in parts" : `split into ${parts.length} parts`,
     ...formatTable(
-      parts.map(({ path, bytes }, index) => [`  ${index + 1}`, printableLine(path), formatBytes(bytes)]),
+      parts.map(({ path, bytes, derived }, index) => [
+        `  ${index + 1}`,
+        `${printableLine(path)}${derived ? " and tokenizer.json, as GGUF has them" : ""}`,
+        formatBytes(bytes),
+      ]),
     ),
   ];
 }

@@ -6,13 +6,15 @@ import { openModel } from "../hf/open-model.ts";
 import { type Cache, isCacheFolder, openCache } from "../store/cache.ts";
 import { buildTokenizerData } from "../text/build-tokenizer-data.ts";
 import { decodeTokenizerData, type TokenizerData } from "../text/tokenizer-data.ts";
+import { resolveModel } from "./model-argument.ts";
 
 /**
  * The first argument of a command whose other arguments are texts: who leaves the model out has given a text for it.
  *
  * @throws SluiceError `io` where it is no path that is there
  */
-export function checkModelComesFirst(path: string): void {
+export function checkModelComesFirst(text: string): void {
+  const path = resolveModel(text);
   if (existsSync(path)) return;
   throw new SluiceError("io", `${path} does not exist`, {
     next: "Check the path: the first argument is the model, texts come after it.",

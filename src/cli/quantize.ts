@@ -1,4 +1,4 @@
-import { existsSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { Argument, Command, InvalidArgumentError } from "commander";
 import { SluiceError } from "../errors.ts";
 import { formatBytes } from "../format-bytes.ts";
@@ -74,7 +74,16 @@ function parseRecipe(text: string): RecipeName {
 
 /** A file that is there is only replaced when that is wanted, and the source never. */
 function checkOutput(source: string, out: string, force: boolean): void {
-  if (!existsSync(out)) return;
+  const there = statSync(out, { throwIfNoEntry: false });
+  if (there === undefined) return;
+  if (!there.isFile())
+    throw new SluiceError(
+      "bad-input",
+      `${out} is ${there.isDirectory() ? "a folder" : "a device or a pipe"}`,
+      {
+        next: "Give the name of a file: it appears when it is whole.",
+      },
+    );
   if (!force)
     throw new SluiceError("bad-input", `${out} is there already`, {
       next: "Give another name, or --force to replace it.",

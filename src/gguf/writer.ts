@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
 import { SluiceError } from "../errors.ts";
 import { ByteSink } from "./byte-sink.ts";
@@ -47,6 +48,8 @@ export interface GgufContents {
  */
 export class GgufWriter {
   readonly #path: string;
+  readonly #partial: string;
+  #open = true;
   readonly #fd: number;
   readonly #sink: ByteSink;
   readonly #tensors: readonly (TensorInput & { readonly bytes: number })[];
@@ -57,8 +60,10 @@ export class GgufWriter {
 
   constructor(path: string, contents: GgufContents) {
     this.#path = path;
+    // A name that nobody else has: not the source, and not another writer of the same file.
+    this.#partial = `${path}.${randomBytes(4).toString("hex")}.partial`;
     this.#tensors = contents.tensors.map((tensor) => ({ ...tensor, bytes: tensorBytes(tensor) }));
-    this.#fd = openSync(this.#partial, "w");
+    this.#fd = openSync(this.#partial, "wx");
     this.#sink = new ByteSink(this.#fd);
     try {
       this.#writeHeader(contents.metadata);
@@ -96,18 +101,24 @@ export class GgufWriter {
     }
     this.#sink.flush();
     fsyncSync(this.#fd);
-    closeSync(this.#fd);
-    renameSync(this.#partial, this.#path);
+    this.#closeFile();
+    try {
+      renameSync(this.#partial, this.#path);
+    } catch (error) {
+      this.abort();
+      throw error;
+    }
   }
 
-  /** Give up: nothing is left on disk. */
+  /** Give up: nothing is left on disk. After `close` it does nothing. */
   abort(): void {
-    closeSync(this.#fd);
+    this.#closeFile();
     rmSync(this.#partial, { force: true });
   }
 
-  get #partial(): string {
-    return `${this.#path}.partial`;
+  #closeFile(): void {
+    if (this.#open) closeSync(this.#fd);
+    this.#open = false;
   }
 
   #passEmpty(): void {

@@ -54,7 +54,7 @@ export function convertConfig(config: Json, path: string): Converted {
   const float = (key: string, value: number) => metadata.set(`${name}.${key}`, { type: "float32", value });
   metadata.set("general.architecture", { type: "string", value: name });
   uint("block_count", layers);
-  uint("context_length", reader.integer("max_position_embeddings"));
+  uint("context_length", contextLength(reader, config, type));
   uint("embedding_length", width);
   uint("feed_forward_length", reader.integer("intermediate_size"));
   uint("attention.head_count", heads);
@@ -74,6 +74,18 @@ export function convertConfig(config: Json, path: string): Converted {
     ...(!halves && { reordered: { heads, kvHeads, headSize } }),
     ...(ropeFactors && { ropeFactors }),
   };
+}
+
+/**
+ * Positions that a model can be used with. Where some layers see a window only, no more than that: within it they are as
+ * all others, and GGUF has no place for windows of these architectures.
+ */
+function contextLength(reader: Reader, config: Json, type: string): number {
+  const trained = reader.integer("max_position_embeddings");
+  const window = config["sliding_window"];
+  // Mistral's configuration has one or null, Qwen's one that counts only where it says so.
+  const used = type === "mistral" || config["use_sliding_window"] === true;
+  return used && typeof window === "number" ? Math.min(trained, reader.integer("sliding_window")) : trained;
 }
 
 /** Every fourth layer goes without rotation: nothing in GGUF tells of another order. */
@@ -108,6 +120,12 @@ function convertRope(
     scalingType("yarn");
     float("rope.scaling.factor", factor);
     uint("rope.scaling.original_context_length", parameters.integer("original_max_position_embeddings"));
+    for (const name of ["beta_fast", "beta_slow"])
+      if (parameters.has(name)) float(`rope.scaling.yarn_${name}`, parameters.number(name));
+    const unknown = ["attention_factor", "mscale", "mscale_all_dim"].find((name) => parameters.has(name));
+    if (unknown !== undefined) throw unsupported(reader.path, `scales positions by yarn with ${unknown}`);
+    if (parameters.flag("truncate") === false)
+      throw unsupported(reader.path, "scales positions by yarn without rounding (truncate)");
     return undefined;
   }
   if (type !== "llama3") throw unsupported(reader.path, `scales positions by ${JSON.stringify(type)}`);
@@ -146,6 +164,15 @@ class Reader {
   object(key: string): Reader | undefined {
     const value = this.#values[key];
     return typeof value === "object" && value !== null ? new Reader(value as Json, this.path) : undefined;
+  }
+
+  has(key: string): boolean {
+    return (this.#values[key] ?? null) !== null;
+  }
+
+  flag(key: string): boolean | undefined {
+    const value = this.#values[key];
+    return typeof value === "boolean" ? value : undefined;
   }
 
   text(key: string): string | undefined {

@@ -1,7 +1,8 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { SluiceError } from "../errors.ts";
 import type { Gguf, GgufPart, MetadataValue, TensorInfo } from "../gguf/types.ts";
+import { repositoryName } from "../models-on-disk/source-name.ts";
 import { Blob } from "./blob.ts";
 import { convertConfig } from "./config.ts";
 import { readJson } from "./json.ts";
@@ -83,7 +84,8 @@ export function openHfFolder(folder: string): Gguf {
 /** As its makers call it, where the configuration says so. */
 function nameOf(folder: string, config: Readonly<Record<string, unknown>>): string {
   const name = config["_name_or_path"];
-  return typeof name === "string" && name !== "" ? basename(name) : basename(folder);
+  if (typeof name === "string" && name !== "") return basename(name);
+  return repositoryName(folder) ?? basename(resolve(folder));
 }
 
 /** What is generated, then the files. */

@@ -35,6 +35,9 @@ export function convertTokenizer(folder: string, config: Json, size: number, blo
   const settings = existsSync(join(folder, "tokenizer_config.json"))
     ? readJson(join(folder, "tokenizer_config.json"))
     : {};
+  const generation = existsSync(join(folder, "generation_config.json"))
+    ? readJson(join(folder, "generation_config.json"))
+    : {};
   const model = objectOf(tokenizer["model"]);
   if (model["type"] !== "BPE" && model["type"] !== undefined)
     throw unsupported(path, `is of type ${JSON.stringify(model["type"])}`);
@@ -56,7 +59,7 @@ export function convertTokenizer(folder: string, config: Json, size: number, blo
   entries.push(
     ["tokenizer.ggml.tokens", blob.strings(texts)],
     ["tokenizer.ggml.token_type", blob.numbers(types)],
-    ...specialTokens(vocabulary, config, settings),
+    ...specialTokens(vocabulary, config, settings, generation),
     ["tokenizer.ggml.add_bos_token", flag(addsBos(tokenizer, settings))],
     ["tokenizer.ggml.add_eos_token", flag(settings["add_eos_token"] === true)],
     ...templates(folder, settings),
@@ -143,7 +146,13 @@ function addsSpace(tokenizer: Json): boolean {
   );
 }
 
-function specialTokens({ ids }: Vocabulary, config: Json, settings: Json): Entries {
+/** Ids that end an answer, as transformers' `generate` has them: of generation_config.json, else of config.json. */
+function endsOf(generation: Json, config: Json): readonly number[] {
+  const value = generation["eos_token_id"] ?? config["eos_token_id"];
+  return (Array.isArray(value) ? value : [value]).filter((id) => Number.isSafeInteger(id) && id >= 0);
+}
+
+function specialTokens({ ids }: Vocabulary, config: Json, settings: Json, generation: Json): Entries {
   const named = (key: string): number | undefined => {
     const token = settings[key];
     const content = typeof token === "string" ? token : objectOf(token)["content"];
@@ -154,9 +163,14 @@ function specialTokens({ ids }: Vocabulary, config: Json, settings: Json): Entri
     const id: unknown = Array.isArray(value) ? value[0] : value;
     return Number.isSafeInteger(id) ? (id as number) : undefined;
   };
+  const eos = named("eos_token") ?? first("eos_token_id");
+  // GGUF has room for three ids that end an answer.
+  const ends = endsOf(generation, config).filter((id) => id !== eos);
   const found: [string, number | undefined][] = [
+    ["eot", ends[0]],
+    ["eom", ends[1]],
     ["bos", named("bos_token") ?? first("bos_token_id")],
-    ["eos", named("eos_token") ?? first("eos_token_id")],
+    ["eos", eos],
     ["unknown", named("unk_token")],
     ["padding", named("pad_token")],
   ];

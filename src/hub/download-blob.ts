@@ -6,7 +6,7 @@ import { SluiceError, throwIfAborted } from "../errors.ts";
 import { ioError, isFull, isSystemError } from "../store/io-error.ts";
 import type { Answer, HubClient } from "./client.ts";
 import { cutOff } from "./refusal.ts";
-import { INCOMPLETE } from "./repo-folder.ts";
+import { checkInside, INCOMPLETE } from "./repo-folder.ts";
 import type { HubFile } from "./types.ts";
 
 const PIECE_BYTES = 1 << 20;
@@ -34,7 +34,10 @@ export async function downloadBlob(client: HubClient, request: BlobRequest): Pro
   const partial = blob + INCOMPLETE;
   try {
     mkdirSync(dirname(blob), { recursive: true });
-    const handle = await open(partial, constants.O_RDWR | constants.O_CREAT, 0o666);
+    checkInside(dirname(dirname(blob)), dirname(blob));
+    // Absent on Windows, whatever the types say. A link would have something else overwritten.
+    const noLink = (constants.O_NOFOLLOW as number | undefined) ?? 0;
+    const handle = await open(partial, constants.O_RDWR | constants.O_CREAT | noLink, 0o666);
     let received: number;
     try {
       const download = new Download(client, request, handle);

@@ -8,6 +8,7 @@ import { fittingFiles, listed, modelsAmong, namesIn, quantOf } from "../models-o
 import { lockHolder } from "../store/lock.ts";
 import { safetensorsSet } from "./model-set.ts";
 import {
+  checkFolders,
   folderOf,
   INCOMPLETE,
   leftoversIn,
@@ -41,6 +42,7 @@ export function findDownload(cacheDir: string, name: string): Download {
   const { repo, quant } = parseHubName(name);
   const folder = folderOf(cacheDir, repo);
   if (!existsSync(folder)) throw notHere(`${name} is not in the Hugging Face cache ${cacheDir}`);
+  checkFolders(folder);
   const pointers = pointersIn(folder);
   const wanted = new Set(wantedFiles(folder, pointers, name, quant));
   const taken = pointers.filter((pointer) => wanted.has(pathInRepo(folder, pointer)));

@@ -9,12 +9,14 @@ import {
   mkdirSync,
   readdirSync,
   readlinkSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
   symlinkSync,
 } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
+import { SluiceError } from "../errors.ts";
 import { repoFolder } from "../models-on-disk/hugging-face.ts";
 import { namesIn } from "../models-on-disk/model-files.ts";
 import { writeFileAtomic } from "../store/atomic.ts";
@@ -73,6 +75,7 @@ export function placeFile(folder: string, commit: string, file: HubFile, link = 
   const path = join(snapshotPath(folder, commit), ...file.path.split("/"));
   if (sizeOf(path) === file.bytes) return;
   mkdirSync(dirname(path), { recursive: true });
+  checkInside(folder, dirname(path));
   rmSync(path, { force: true });
   try {
     link(relative(dirname(path), blob), path);
@@ -86,6 +89,25 @@ export function placeFile(folder: string, commit: string, file: HubFile, link = 
       renameSync(path + INCOMPLETE, path);
     } else renameSync(blob, path);
   }
+}
+
+/**
+ * See that a folder of a repository is where it seems to be: what links lead to elsewhere is not written or removed.
+ *
+ * @throws SluiceError `bad-input`
+ */
+export function checkInside(folder: string, part: string): void {
+  if (!existsSync(part)) return;
+  const [real, inside] = [realpathSync(folder), realpathSync(part)];
+  if (inside === join(real, relative(folder, part))) return;
+  throw new SluiceError("bad-input", `${part} is a link to ${inside}, outside of ${folder}`, {
+    next: "Remove the link; the cache of other programs has none there.",
+  });
+}
+
+/** The folders of a repository that hold files, where they are: see `checkInside`. */
+export function checkFolders(folder: string): void {
+  for (const name of ["blobs", "snapshots", "refs"]) checkInside(folder, join(folder, name));
 }
 
 /** Note which commit `main` is. */
@@ -112,7 +134,7 @@ export function leftoversIn(folder: string): string[] {
   const blobs = join(folder, "blobs");
   return namesIn(blobs)
     .map((name) => join(blobs, name))
-    .filter((path) => !used.has(path));
+    .filter((path) => !used.has(path) && lstatSync(path).isFile());
 }
 
 /** Files and links below a folder, without following links. */

@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, resolve } from "node:path";
 import { Worker } from "node:worker_threads";
@@ -9,7 +8,7 @@ import type { Gguf, TensorInfo } from "../gguf/types.ts";
 import { GgufWriter, type MetadataInput } from "../gguf/writer.ts";
 import { openModel } from "../hf/open-model.ts";
 import { blockFormat } from "../quant/index.ts";
-import { ioError } from "../store/io-error.ts";
+import { ioError, isFull } from "../store/io-error.ts";
 import { mediumOf } from "../store/medium.ts";
 import { PIECE_VALUES } from "./fit.ts";
 import { fileType, type RecipeName, typeOf } from "./mix.ts";
@@ -61,7 +60,7 @@ export async function quantizeModel(
       await writeTensors(gguf, tensors, (bytes) => attempt(path, () => writer.write(bytes)), team, options);
       attempt(path, () => writer.close());
     } catch (error) {
-      if (existsSync(`${path}.partial`)) writer.abort();
+      writer.abort();
       throw error;
     }
     const types = new Map<string, number>();
@@ -89,6 +88,8 @@ function planTensors(gguf: Gguf, recipe: RecipeName): Planned[] {
       `${gguf.path} is quantized already: ${quantized.length} of its ${all.length} tensors, ${quantized[0].name} is ${quantized[0].type}`,
       { next: "Give the file in F32, F16 or BF16 that it was made from: each rounding loses more." },
     );
+  // Said before anything is written.
+  for (const { name, type } of all) blockFormat(type, `${gguf.path}: tensor ${name}`);
   const layers = 1 + Math.max(-1, ...all.map(({ name }) => Number(/^blk\.(\d+)\./.exec(name)?.[1] ?? -1)));
   const tied = !gguf.tensors.has("output.weight");
   return all.map((source) => {
@@ -197,6 +198,13 @@ function attempt<Result>(path: string, action: () => Result): Result {
   try {
     return action();
   } catch (error) {
-    throw ioError(error, "write", path, "Check the path of the file to be written.");
+    throw ioError(
+      error,
+      "write",
+      path,
+      isFull(error)
+        ? "Free some space, write to another disk, or choose a type of fewer bits."
+        : "Check the path of the file to be written.",
+    );
   }
 }

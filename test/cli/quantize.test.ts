@@ -1,4 +1,15 @@
-import { existsSync, linkSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -37,6 +48,23 @@ describe("quantize", () => {
     expect(itself.code).toBe(1);
     expect(itself.stderr).toContain("this command reads it");
     expect(statSync(source).size).toBe(before);
+  });
+
+  it("writes files only, and beside one that is called as the unfinished one might be", async () => {
+    const pipe = join(folder, "pipe.gguf");
+    if (process.platform !== "win32") execFileSync("mkfifo", [pipe]);
+    mkdirSync(join(folder, "folder.gguf"));
+    for (const name of ["pipe.gguf", "folder.gguf"].slice(process.platform === "win32" ? 1 : 0)) {
+      const refused = await sluice(["quantize", source, join(folder, name), "q8_0", "--force"]);
+      expect(refused.code).toBe(1);
+      expect(refused.stderr).toMatch(/is a (folder|device or a pipe)/);
+      expect(statSync(join(folder, name)).isFile()).toBe(false);
+    }
+    const partial = join(folder, "own.gguf.partial");
+    copyFileSync(source, partial);
+    const bytes = readFileSync(partial);
+    expect((await sluice(["quantize", partial, join(folder, "own.gguf"), "q8_0"])).code).toBe(0);
+    expect(readFileSync(partial).equals(bytes)).toBe(true);
   });
 
   it.each([

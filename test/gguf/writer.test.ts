@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openGguf } from "../../src/gguf/open.ts";
@@ -57,6 +57,24 @@ describe("GgufWriter", () => {
       "multiples of 32",
     );
     expect(readdirSync(folder).filter((name) => name.startsWith("unfinished"))).toEqual([]);
+  });
+
+  it("takes a name that nobody else has while it writes, and comes in the place of no folder", () => {
+    const path = join(folder, "two.gguf");
+    writeFileSync(`${path}.partial`, "somebody's");
+    const writers = [1, 2].map(() => new GgufWriter(path, { metadata: [], tensors: [vector] }));
+    for (const [index, writer] of writers.entries()) writer.write(new Uint8Array(16).fill(index));
+    for (const writer of writers) writer.close();
+    expect(readFileSync(path).indexOf(Buffer.alloc(16, 1))).toBeGreaterThan(0);
+    expect(readFileSync(`${path}.partial`, "utf8")).toBe("somebody's");
+    mkdirSync(join(folder, "two.d"));
+    const writer = new GgufWriter(join(folder, "two.d"), { metadata: [], tensors: [] });
+    expect(() => writer.close()).toThrow(/EISDIR|EEXIST|EPERM|ENOTEMPTY/);
+    expect(
+      readdirSync(folder)
+        .filter((name) => name.startsWith("two"))
+        .sort(),
+    ).toEqual(["two.d", "two.gguf", "two.gguf.partial"]);
   });
 
   it("refuses bytes after the last tensor", () => {

@@ -147,3 +147,23 @@ describe("removing", () => {
     expect(readFileSync(join(cacheDir, "elsewhere/b.gguf"), "utf8")).toBe("precious");
   });
 });
+
+it.runIf(process.platform !== "win32")(
+  "nothing outside of a repository is removed or written through links",
+  () => {
+    const outside = mkdtempSync(join(tmpdir(), "sluice-outside-"));
+    writeFileSync(join(outside, "precious"), "p");
+    mkdirSync(join(folder, "snapshots"), { recursive: true });
+    symlinkSync(outside, join(folder, "blobs"));
+    expect(() => findDownload(cacheDir, "hf:org/repo")).toThrow(/is a link to .*, outside of/);
+    rmSync(join(folder, "blobs"));
+    mkdirSync(join(folder, "blobs"));
+    symlinkSync(outside, join(folder, "snapshots", NEW));
+    expect(() => add(NEW, "m.gguf", "x", 3)).toThrow(/is a link to .*, outside of/);
+    rmSync(join(folder, "snapshots"), { recursive: true });
+    symlinkSync(outside, join(folder, "snapshots"));
+    expect(() => findDownload(cacheDir, "hf:org/repo")).toThrow(/is a link to .*, outside of/);
+    expect(readdirSync(outside)).toEqual(["precious"]);
+    rmSync(outside, { recursive: true });
+  },
+);

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { extname } from "node:path";
 import { Readable } from "node:stream";
 import { parse } from "csv-parse";
@@ -8,6 +9,8 @@ import { MOST_BYTES } from "../read-input.ts";
 import { readTextPieces, splitLines } from "./lines.ts";
 
 export const INPUT_FORMATS = ["jsonl", "csv", "txt"] as const;
+/** Nested more deeply than anything that makes sense; what walks through it would run out of stack much later. */
+const MOST_DEPTH = 500;
 export type InputFormat = (typeof INPUT_FORMATS)[number];
 
 /** One prompt of the input, as it stands there. */
@@ -50,7 +53,12 @@ export async function* readItems(
       yield { index: index++, line, raw: "", content: { error } };
       continue;
     }
-    const text = decodeUtf8(bytes);
+    const text = format === "txt" ? decodeUtf8(bytes) : textOf(bytes);
+    if (text === undefined) {
+      const error = new SluiceError("bad-input", "the line is no text: it is not UTF-8");
+      yield { index: index++, line, raw: bytes, content: { error } };
+      continue;
+    }
     if (text.trim() === "") continue;
     yield { index: index++, line, raw: bytes, content: format === "txt" ? plain(text) : parsed(text) };
   }
@@ -62,7 +70,29 @@ function plain(text: string): Item["content"] {
   return { error: new SluiceError("bad-input", `the line is no text: character ${zero + 1} is zero`) };
 }
 
+/** Undefined where it is not UTF-8. */
+function textOf(bytes: Uint8Array): string | undefined {
+  return isUtf8(bytes) ? decodeUtf8(bytes) : undefined;
+}
+
+/** How deeply a JSON text is nested, at its deepest. */
+function depthOf(text: string): number {
+  let [depth, most, inText] = [0, 0, false];
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at];
+    if (inText && character === "\\") at++;
+    else if (character === '"') inText = !inText;
+    else if (inText) continue;
+    else if (character === "{" || character === "[") most = Math.max(most, ++depth);
+    else if (character === "}" || character === "]") depth--;
+  }
+  return most;
+}
+
 function parsed(text: string): Item["content"] {
+  const depth = depthOf(text);
+  if (depth > MOST_DEPTH)
+    return { error: new SluiceError("bad-input", `the line is nested ${depth} deep, ${MOST_DEPTH} at most`) };
   try {
     return { value: JSON.parse(text) };
   } catch (cause) {

@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { SluiceError } from "../../errors.ts";
-import { ioError } from "../../store/io-error.ts";
+import { ioError, isFull } from "../../store/io-error.ts";
 import { acquireLock } from "../../store/lock.ts";
 import { interruptSignal } from "../interrupt.ts";
 import { endOfLinks } from "../output-target.ts";
@@ -144,7 +144,7 @@ export class OutputFile implements Output {
       renameSync(temporary, this.#path);
     } catch (error) {
       rmSync(temporary, { force: true });
-      throw ioError(error, "write", this.#path, "Check the path given with -o.");
+      throw ioError(error, "write", this.#path, adviceFor(error));
     }
   }
 
@@ -166,7 +166,7 @@ export class OutputFile implements Output {
       this.#end += bytes.length;
     } catch (error) {
       ftruncateSync(this.#fd, this.#end);
-      throw ioError(error, "write", this.#path, "Check the path given with -o.");
+      throw ioError(error, "write", this.#path, adviceFor(error));
     }
   }
 }
@@ -189,6 +189,12 @@ async function attempt<Result>(name: string, action: () => Result | Promise<Resu
   try {
     return await action();
   } catch (error) {
-    throw ioError(error, "write", name, "Check the path given with -o.");
+    throw ioError(error, "write", name, adviceFor(error));
   }
+}
+
+function adviceFor(error: unknown): string {
+  return isFull(error)
+    ? "Free some space, then give the same command: it goes on with what is not done yet."
+    : "Check the path given with -o.";
 }

@@ -36,8 +36,14 @@ const KNOWN = new Set([...Object.keys(SAMPLING), ...LENGTHS, ...OTHERS]);
 /** What to call an item in the output. */
 export function idOf({ content, line }: Item): string | number {
   const value = "value" in content && isObject(content.value) ? content.value["id"] : undefined;
-  const usable = (typeof value === "string" && value !== "") || typeof value === "number";
+  const usable = (typeof value === "string" && value !== "") || isExact(value);
   return usable ? value : line;
+}
+
+/** Whether a number is what was written: JSON's integers beyond 2^53 and numbers beyond 1e308 come as others. */
+function isExact(value: unknown): value is number {
+  if (typeof value !== "number" || !Number.isFinite(value)) return false;
+  return !Number.isInteger(value) || Number.isSafeInteger(value);
 }
 
 /** Fields of an item that mean nothing to sluice. */
@@ -60,6 +66,9 @@ export function questionOf(item: Item, defaults: SamplingOptions): Question {
   const fields = Object.fromEntries(
     Object.entries(given).filter(([, value]) => value !== null && !(fromText && value === "")),
   );
+  const { id } = fields;
+  if (typeof id === "number" && !isExact(id))
+    throw wrong("its id is a number that cannot be kept as it is written: put it in quotes");
   const system = textOf(fields, "system");
   const stop = stopOf(fields["stop"]);
   const maxTokens = lengthOf(fields, fromText);
