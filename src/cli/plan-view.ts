@@ -1,7 +1,7 @@
 import { formatBytes } from "../format-bytes.ts";
 import { KV_TYPES } from "../kernels/kv-layout.ts";
 import type { DtypePlan, KvPlan, Plan } from "../plan/plan.ts";
-import { isForetellable, PROMPT_ROWS } from "../plan/plan.ts";
+import { FORETOLD_ACCEPTANCE, isForetellable, PROMPT_ROWS } from "../plan/plan.ts";
 import { WORTH_MEASURING_BYTES } from "../stream/disk-speed.ts";
 import { formatTable } from "../timing/table.ts";
 import { printableLine } from "./printable.ts";
@@ -46,11 +46,21 @@ export function planLines(plan: Plan): string[] {
     "stream: all weights are read for each token; 25 % … 75 %: so much of them stays in memory (--ram);",
     `auto: what --ram auto takes of ${formatBytes(memoryFree)} that are free; all: everything in memory.`,
     ...cachedNote(plan, recommended),
+    ...guessingNote(recommended),
     "",
     ...needs,
     `Arithmetic with ${threads} ${threads === 1 ? "thread" : "threads"}: ${dtypes.map(arithmeticText).join(", ")} of weights;`,
     `  at the end of ${contextLength} tokens a token takes ${secondsText(recommended.attentionSeconds)} longer`,
     ...unmeasured,
+  ];
+}
+
+/** What `--draft` brings where the weights stream. */
+function guessingNote({ dtype, forecasts: [streaming] }: DtypePlan): string[] {
+  const { secondsPerToken, secondsGuessing } = streaming;
+  if (secondsPerToken === null || secondsGuessing === null) return [];
+  return [
+    `Guessing ahead (--draft lookup) with ${dtype}, streaming: ${secondsText(secondsGuessing)} instead of ${secondsText(secondsPerToken)} where ${FORETOLD_ACCEPTANCE} of its guesses hold.`,
   ];
 }
 
@@ -114,11 +124,13 @@ export function planJson(plan: Plan): object {
       exact: dtype.exact,
       ring_bytes: dtype.ringBytes,
       kv_type: dtype.kvType,
-      budgets: dtype.forecasts.map(({ budget, ramBytes, secondsPerToken }) => ({
+      budgets: dtype.forecasts.map(({ budget, ramBytes, secondsPerToken, secondsGuessing }) => ({
         budget,
         ram_bytes: ramBytes,
         seconds_per_token: secondsPerToken,
+        seconds_guessing: secondsGuessing,
       })),
+      guesses_hold: FORETOLD_ACCEPTANCE,
       prompt_per_second: dtype.promptPerSecond,
       attention_seconds: dtype.attentionSeconds,
       ...(dtype.kvSplit !== undefined && { kv_ram: kvSplitJson(dtype.kvSplit) }),

@@ -1,4 +1,5 @@
 /** The law that rules speed, docs/architecture.md: a sweep takes as long as the slower of disk and arithmetic. */
+import { MAXIMUM_DRAFT } from "../engine/draft/types.ts";
 import type { Rehearsal } from "../engine/rehearsal.ts";
 
 /** What a sweep of a model has to bring and to compute. */
@@ -35,6 +36,34 @@ export function decodeSeconds(load: SweepLoad, positions: number): number {
   const { layers, layerBytes, rehearsal } = load;
   const weights = (rehearsal.decode * sweepBytes(load)) / layerBytes;
   return weights + rehearsal.attention * positions * layers;
+}
+
+/**
+ * Seconds of a token where sweeps verify guesses that cost nothing, as many as are best (docs/speculation.md): k of them bring
+ * (1 - a^(k+1)) / (1 - a) tokens, in a sweep of k + 1 rows.
+ *
+ * @param acceptance a: probability that a guessed token holds, below 1
+ */
+export function guessedSeconds(
+  load: SweepLoad,
+  options: { residentBytes: number; disk: number; positions: number; acceptance: number },
+): number {
+  const { residentBytes, disk, positions, acceptance } = options;
+  const { layerBytes, rehearsal } = load;
+  const reading = (sweepBytes(load) - residentBytes) / disk;
+  const one = decodeSeconds(load, positions);
+  // Four rows share what is loaded for them; a few cost no less than one.
+  const perRow =
+    (rehearsal.prefill * sweepBytes(load)) / layerBytes + rehearsal.attention * positions * load.layers;
+  const seconds = Array.from({ length: MAXIMUM_DRAFT + 1 }, (_, guessed) => {
+    const arithmetic = Math.min(
+      one * (guessed + 1),
+      Math.max(one, perRow * Math.ceil((guessed + 1) / 4) * 4),
+    );
+    const tokens = (1 - acceptance ** (guessed + 1)) / (1 - acceptance);
+    return Math.max(reading, arithmetic) / tokens;
+  });
+  return Math.min(...seconds);
 }
 
 /**

@@ -11,7 +11,7 @@ import type { Dtype } from "../store/types.ts";
 import { availableMemory } from "../stream/available-memory.ts";
 import { type DiskSpeed, diskSpeed, WORTH_MEASURING_BYTES } from "../stream/disk-speed.ts";
 import { type PlannedFile, planFiles } from "../unpack/planned-file.ts";
-import { promptSeconds, type SweepLoad, tokenSeconds } from "./forecast.ts";
+import { guessedSeconds, promptSeconds, type SweepLoad, tokenSeconds } from "./forecast.ts";
 import {
   countParameters,
   type DtypeNeeds,
@@ -27,6 +27,9 @@ import type { Subject } from "./subject.ts";
 /** Tokens of the prompt whose speed is foretold: as in `sluice bench`. */
 export const PROMPT_ROWS = 128;
 
+/** Share of guessed tokens that are taken to hold: what a text brings that repeats itself now and then. */
+export const FORETOLD_ACCEPTANCE = 0.6;
+
 /** What is kept in memory, and how fast a token is then. */
 export interface Forecast {
   /** "stream": only the ring; a share of the weights; what `--ram auto` takes; or all of them. */
@@ -35,6 +38,8 @@ export interface Forecast {
   readonly ramBytes: number;
   /** Null where the disk's speed is not known, or so small a budget is none. */
   readonly secondsPerToken: number | null;
+  /** The same where tokens are guessed ahead at no cost, and `FORETOLD_ACCEPTANCE` of them hold. */
+  readonly secondsGuessing: number | null;
 }
 
 export interface DtypePlan extends Omit<DtypeNeeds, "files"> {
@@ -173,14 +178,16 @@ function planDtype(
     kvBytes: split?.memoryBytes ?? kvBytes(model, kvType) * context,
     available: memoryFree,
   });
-  const forecast = (budget: Forecast["budget"], residentBytes: number): Forecast => ({
-    budget,
-    ramBytes: ringBytes + residentBytes,
-    secondsPerToken:
-      residentBytes < 0 || (bytesPerSecond === undefined && residentBytes < all)
-        ? null
-        : tokenSeconds(load, { residentBytes, disk: bytesPerSecond ?? Infinity, positions: 0 }),
-  });
+  const forecast = (budget: Forecast["budget"], residentBytes: number): Forecast => {
+    const ramBytes = ringBytes + residentBytes;
+    if (residentBytes < 0 || (bytesPerSecond === undefined && residentBytes < all))
+      return { budget, ramBytes, secondsPerToken: null, secondsGuessing: null };
+    const given = { residentBytes, disk: bytesPerSecond ?? Number.POSITIVE_INFINITY, positions: 0 };
+    return {
+      ...{ budget, ramBytes, secondsPerToken: tokenSeconds(load, given) },
+      secondsGuessing: guessedSeconds(load, { ...given, acceptance: FORETOLD_ACCEPTANCE }),
+    };
+  };
   return {
     ...sizes,
     ringBytes,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { decodeSeconds, promptSeconds, type SweepLoad, tokenSeconds } from "../../src/plan/forecast.ts";
+import { decodeSeconds, guessedSeconds, promptSeconds, type SweepLoad, tokenSeconds } from "../../src/plan/forecast.ts";
 
 /** Ten layers of 100 MB at 10 GB/s of arithmetic, and an output of 200 MB. */
 const load: SweepLoad = {
@@ -27,6 +27,23 @@ describe("a token", () => {
 
   it("takes longer the more it attends to, in each layer", () => {
     expect(token(1200e6, 1e9, 1000)).toBeCloseTo(0.12 + 10 * 0.001);
+  });
+});
+
+describe("a token of several that a sweep verifies", () => {
+  const guessed = (disk: number, acceptance: number) =>
+    guessedSeconds(load, { residentBytes: 0, disk, positions: 0, acceptance });
+
+  it("has its share of the reading, by the law of acceptance", () => {
+    // Arithmetic of 17 rows is 20 × 0.012 s, and reading takes 12 s.
+    expect(guessed(0.1e9, 0.5)).toBeCloseTo(12 / ((1 - 0.5 ** 17) / 0.5));
+    expect(guessed(0.1e9, 0)).toBeCloseTo(12);
+  });
+
+  it("is never slower than without guesses, and no more are made than arithmetic allows", () => {
+    expect(guessed(1e12, 0.3)).toBeLessThanOrEqual(0.12);
+    expect(guessed(1e12, 0)).toBeCloseTo(0.12);
+    expect(guessed(1e12, 0.99)).toBeGreaterThan(0.012);
   });
 });
 
