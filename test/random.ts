@@ -13,3 +13,8 @@ export function seeded(seed: number): () => number {
 export function randomFloats(length: number, random: () => number): Float32Array {
   return Float32Array.from({ length }, () => random() * 2 - 1);
 }
+
+/** A value of the normal distribution (Box and Muller). */
+export function gaussian(random: () => number): number {
+  return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+}

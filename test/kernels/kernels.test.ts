@@ -4,9 +4,11 @@ import { createRelaxedKernels } from "../../src/kernels/wasm.ts";
 import { f16ToF32, f32ToBf16, f32ToF16 } from "../../src/quant/half.ts";
 import { blockFormat } from "../../src/quant/index.ts";
 import { quantizeQ8_0 } from "../../src/quant/q8_0.ts";
+import { writeLowRow } from "../../src/store/low-panel.ts";
 import { packPanels } from "../../src/store/pack-panels.ts";
 import { isPacked, PACKED_DTYPES, packedScratchBytes } from "../../src/store/packed-panel.ts";
 import { columnsUnit, panelBytes, panelCount } from "../../src/store/panel.ts";
+import { readPanelRow } from "../../src/store/panel-row.ts";
 import type { QuantizedDtype, TensorDtype } from "../../src/store/types.ts";
 import { randomBlocks } from "../packed-blocks.ts";
 import { randomFloats, seeded } from "../random.ts";
@@ -169,6 +171,43 @@ describe.each(KERNELS)("%s kernels", (which) => {
       }
       expect(floats(parts, count * stride)).toEqual(floats(y, count * stride));
     });
+  });
+
+  it.each(["q3", "q2"] as const)("%s product, of rows one by one", (dtype) => {
+    for (const [rows, columns, count] of [
+      [4, 32, 1],
+      [12, 96, 3],
+      [8, 2048, 2],
+    ]) {
+      const { kernels, place, floats } = machine(which);
+      const values = randomFloats(count * columns, random);
+      const panels = new Uint8Array((rows / 4) * panelBytes(dtype, columns));
+      const weights = new Float32Array(rows * columns);
+      for (let row = 0; row < rows; row++) {
+        const panel = panels.subarray(Math.floor(row / 4) * panelBytes(dtype, columns));
+        const own = panel.subarray(0, panelBytes(dtype, columns));
+        // One row is of denormal scales.
+        const scale = row === 1 ? 1e-6 : 1;
+        writeLowRow(
+          dtype,
+          randomFloats(columns, random).map((value) => value * scale),
+          own,
+          row % 4,
+        );
+        readPanelRow(dtype, own, row % 4, weights.subarray(row * columns, (row + 1) * columns));
+      }
+      const [x, q] = [place(values), place(new Uint8Array(count * columns * 2))];
+      const scales = place(new Float32Array((count * columns) / 16));
+      kernels.quantizeRows(x, count, columns, 0, count, 0, columns, q, scales);
+      const [w, y] = [place(panels), place(new Float32Array(count * rows))];
+      kernels.matmulLow(dtype, w, rows / 4, columns, q, scales, count, y, rows);
+      for (let row = 0; row < count; row++) {
+        const want = product(weights, values, rows, columns, row);
+        const got = floats(y + row * rows * 4, rows);
+        expect(relativeError(got, want)).toBeLessThan(1e-4);
+        expect(Math.abs(got[1] - want[1])).toBeLessThan(1e-3 * Math.abs(want[1]) + 1e-9);
+      }
+    }
   });
 
   describe.each(["q8", "q4"] as const)("%s product", (dtype) => {

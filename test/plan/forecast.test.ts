@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { decodeSeconds, guessedSeconds, promptSeconds, type SweepLoad, tokenSeconds } from "../../src/plan/forecast.ts";
+import {
+  decodeSeconds,
+  guessedSeconds,
+  promptSeconds,
+  type SweepLoad,
+  tokenSeconds,
+} from "../../src/plan/forecast.ts";
 
 /** Ten layers of 100 MB at 10 GB/s of arithmetic, and an output of 200 MB. */
 const load: SweepLoad = {
