@@ -111,6 +111,30 @@ describe("bench", () => {
     ]);
   });
 
+  it("lets guessed tokens hold with a given probability, and does all of the work", async () => {
+    const records = async (...argv: string[]): Promise<BenchRecord[]> =>
+      JSON.parse(await bench("-p", "0", "-n", "48", "-r", "1", "-o", "json", ...argv));
+    const [all] = await records("--draft", "lookup", "--acceptance", "1");
+    expect(all).toMatchObject({ draft: "lookup", acceptance: 1, n_gen: 48 });
+    expect(all.draft_n).toBeGreaterThan(0);
+    expect(all.draft_n_accepted).toBe(all.draft_n);
+    expect(all.tokens_per_sweep).toBeGreaterThan(1);
+    const [none] = await records("--draft", `model:${MODEL}`, "--acceptance", "0");
+    expect(none).toMatchObject({ draft_n_accepted: 0, tokens_per_sweep: 1, draft: `model:${MODEL}` });
+    const [plain] = await records();
+    expect(plain).toMatchObject({ draft: "", acceptance: "", draft_n: 0, tokens_per_sweep: 1 });
+  });
+
+  it.each([
+    [["--acceptance", "0.5"], "--acceptance needs --draft"],
+    [["--draft", "lookup", "--acceptance", "1.5"], "a number from 0 to 1"],
+    [["--draft", "oracle"], "lookup, shadow, model:MODEL, or none"],
+  ])("refuses %j", async (argv, message) => {
+    const { code, stderr } = await sluice(["bench", MODEL, ...argv]);
+    expect(stderr).toContain(message);
+    expect(code).toBe(2);
+  });
+
   it("prints JSON with every field, and obeys threads, budget and KV type", async () => {
     const argv = ["-p", "300", "-n", "0", "-o", "json", "-t", "1", "--ram", "auto", "--kv", "f32"];
     const records: BenchRecord[] = JSON.parse(await bench(...argv));

@@ -96,3 +96,46 @@ describe("createSampler", () => {
     }
   });
 });
+
+describe("a sampler whose choices are guessed ahead", () => {
+  const logits = Float32Array.from({ length: 24 }, (_, id) => Math.sin(id * 1.7) * 2);
+  // What a draft thinks of it.
+  const guessed = logits.map((logit, id) => logit + Math.cos(id) * 0.5);
+  const options = { temperature: 1, topK: 0, topP: 1, minP: 0, seed: 11 };
+  const draws = 100_000;
+
+  it("draws with the model's probabilities, the same as without, and a draft often guesses right", () => {
+    const [sampler, plain] = [createSampler(options), createSampler(options)];
+    const counts = new Array<number>(logits.length).fill(0);
+    let held = 0;
+    for (let draw = 0; draw < draws; draw++) {
+      const guess = sampler.fork().sample(guessed, []);
+      const id = sampler.sample(logits, []);
+      if (id !== plain.sample(logits, [])) throw new Error(`draw ${draw} is another one`);
+      counts[id]++;
+      if (guess === id) held++;
+    }
+    const weights = Array.from(logits, Math.exp);
+    const sum = weights.reduce((total, weight) => total + weight, 0);
+    const chiSquare = counts.reduce((total, count, id) => {
+      const expected = (draws * weights[id]) / sum;
+      return total + (count - expected) ** 2 / expected;
+    }, 0);
+    // 23 degrees of freedom: 0.1 % of true samples would be above 49.7.
+    expect(chiSquare).toBeLessThan(49.7);
+    // Two independent draws agree far less often.
+    const independent = weights.reduce((total, weight, id) => {
+      const other = Math.exp(guessed[id]) / guessed.reduce((all, logit) => all + Math.exp(logit), 0);
+      return total + (weight / sum) * other;
+    }, 0);
+    expect(held / draws).toBeGreaterThan(2 * independent);
+  });
+
+  it("is forked with its state: a fork goes on as it would, and leaves it as it is", () => {
+    const sampler = createSampler(options);
+    sampler.sample(logits, []);
+    const fork = sampler.fork();
+    const ahead = Array.from({ length: 5 }, () => fork.sample(logits, []));
+    expect(Array.from({ length: 5 }, () => sampler.sample(logits, []))).toEqual(ahead);
+  });
+});
