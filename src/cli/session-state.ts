@@ -1,4 +1,4 @@
-import { BLOCK_POSITIONS, KV_FORMAT, kvBlockBytes } from "../engine/kv-cache.ts";
+import { BLOCK_POSITIONS, KV_FORMAT, kvBlockBytes } from "../engine/kv-block.ts";
 import type { Model } from "../engine/model.ts";
 import { isLong } from "../engine/rope-table.ts";
 import { createSampler } from "../engine/sampler.ts";

@@ -4,7 +4,7 @@ import type { Hyperparameters } from "../model/types.ts";
 import { packedScratchBytes } from "../store/packed-panel.ts";
 import { BLOCK_COLUMNS, PANEL_ROWS } from "../store/panel.ts";
 import type { Arena } from "./arena.ts";
-import { BLOCK_POSITIONS } from "./kv-cache.ts";
+import { BLOCK_POSITIONS } from "./kv-block.ts";
 
 /** Rows (tokens) in a sweep at most: longer prompts take several. */
 export const MAXIMUM_ROWS = 128;

@@ -16,7 +16,7 @@ import { type SweepPlan, stageDtypes } from "../stream/sweep-plan.ts";
 import { untilStopped, type WorkerMessage } from "../stream/worker-message.ts";
 import type { Buffers } from "./buffers.ts";
 import { forward } from "./forward.ts";
-import { attentionShapes } from "./kv-cache.ts";
+import { attentionShapes } from "./kv-block.ts";
 import type { KvWindow } from "./kv-window.ts";
 import type { Machine } from "./machine.ts";
 import { Team } from "./team.ts";

@@ -12,7 +12,7 @@ import { Lanes } from "../stream/lanes.ts";
 import { loadChunks } from "../stream/load-chunks.ts";
 import { stagingBytes } from "../stream/part-cursor.ts";
 import type { ReaderData } from "../stream/reader-worker.ts";
-import { planResidence, residentBytes } from "../stream/residence.ts";
+import { residentBytes } from "../stream/residence.ts";
 import { createRing } from "../stream/ring.ts";
 import { RowReader } from "../stream/row-reader.ts";
 import { StageTimes } from "../stream/stage-times.ts";
@@ -25,12 +25,14 @@ import { allocateBuffers, type Buffers, MAXIMUM_ASKED, MAXIMUM_ROWS } from "./bu
 import type { ComputeData } from "./compute-worker.ts";
 import { MAXIMUM_DRAFT } from "./draft/types.ts";
 import { checkOptions, type EngineOptions } from "./engine-options.ts";
-import { BLOCK_POSITIONS, KvPool, type Sequence } from "./kv-cache.ts";
+import { BLOCK_POSITIONS } from "./kv-block.ts";
+import { KvPool } from "./kv-cache.ts";
+import type { Sequence } from "./kv-sequence.ts";
 import { kvMemoryBytes, splitKv } from "./kv-split.ts";
 import { allocateWindow, type KvWindow, listBlocks } from "./kv-window.ts";
 import { lensBytes, lensResult } from "./lens.ts";
 import { type Row, RowFiller } from "./row-filler.ts";
-import { chooseShadow, placeShadow, SHADOW_ALIGNMENT, SHADOW_ROUNDING, type Shadow } from "./shadow.ts";
+import { placeWeights, type Shadow } from "./shadow.ts";
 import { ALONE, type Tiles, usualTiles } from "./tiles.ts";
 import type { TokenLogprob } from "./types.ts";
 import { Workers } from "./workers.ts";
@@ -149,17 +151,11 @@ export class Engine {
     const staging = Array.from({ length: threads }, () => this.#arena.allocate(share));
 
     // Where all weights stay there is nothing to guess for.
-    const place = Math.min(budget, MEMORY_BYTES - kvBytes - this.#arena.used - SHADOW_ROUNDING);
-    const chosen = options.shadow && budget < weightBytes ? chooseShadow(cache, plan, place) : undefined;
-    this.shadowBytes = chosen?.bytes ?? 0;
-    const shadowPlace = this.#arena.allocate(this.shadowBytes, SHADOW_ALIGNMENT);
-    const residence = planResidence(
-      plan,
-      budget - this.shadowBytes,
-      (bytes) => this.#arena.allocateBelow(MEMORY_BYTES - kvBytes, bytes),
-      ({ stage }) => chosen?.whole.has(stage) ?? false,
-    );
-    this.shadow = chosen && placeShadow(cache, chosen, plan, residence, shadowPlace);
+    const withShadow = options.shadow === true && budget < weightBytes;
+    const limit = MEMORY_BYTES - kvBytes;
+    const { residence, shadow } = placeWeights(cache, plan, this.#arena, { budget, limit, withShadow });
+    this.shadow = shadow;
+    this.shadowBytes = shadow?.bytes ?? 0;
     const { resident, streamed } = residentBytes(plan, residence);
     this.residentBytes = resident;
     this.streamedBytes = streamed;
@@ -194,7 +190,7 @@ export class Engine {
       kvWindow: this.#kvWindow,
       buffers: this.#buffers,
       kernels: compileKernels(),
-      shadow: this.shadow && { chunks: this.shadow.chunks, addresses: this.shadow.addresses },
+      shadow: shadow && { chunks: shadow.chunks, addresses: shadow.addresses },
     } as const;
     this.#workers = new Workers(
       this.#control,

@@ -2,7 +2,7 @@ import { SluiceError } from "../errors.ts";
 import { formatBytes } from "../format-bytes.ts";
 import type { KvType } from "../kernels/types.ts";
 import type { Hyperparameters } from "../model/types.ts";
-import { BLOCK_POSITIONS, kvLayerBytes } from "./kv-cache.ts";
+import { BLOCK_POSITIONS, kvLayerBytes } from "./kv-block.ts";
 
 /**
  * Which layers' keys and values stay in memory: the first ones. Those of the others lie in a file, block by block, and

@@ -21,7 +21,7 @@ import { type DraftChoice, type DraftSource, openDrafts } from "./draft/open-dra
 import { prepareShadow } from "./draft/prepare-shadow.ts";
 import { Engine } from "./engine.ts";
 import type { EngineOptions } from "./engine-options.ts";
-import { BLOCK_POSITIONS, KV_FORMAT, kvBlockBytes } from "./kv-cache.ts";
+import { BLOCK_POSITIONS, KV_FORMAT, kvBlockBytes } from "./kv-block.ts";
 import type { PromptCache } from "./prompt-cache.ts";
 import { isLong } from "./rope-table.ts";
 import type { Row } from "./row-filler.ts";

@@ -9,7 +9,8 @@
  */
 import { throwIfAborted } from "../errors.ts";
 import { MAXIMUM_ROWS } from "./buffers.ts";
-import { BLOCK_POSITIONS, type Sequence } from "./kv-cache.ts";
+import { BLOCK_POSITIONS } from "./kv-block.ts";
+import type { Sequence } from "./kv-sequence.ts";
 
 /** Positions in a segment: rows of a full sweep. */
 export const SEGMENT_POSITIONS = MAXIMUM_ROWS;

@@ -9,7 +9,8 @@ import { planSweep, type SweepPlan } from "../stream/sweep-plan.ts";
 import { Arena } from "./arena.ts";
 import { allocateBuffers, type Buffers, MAXIMUM_ROWS } from "./buffers.ts";
 import type { ComputeData } from "./compute-worker.ts";
-import { KvPool, type Sequence } from "./kv-cache.ts";
+import { KvPool } from "./kv-cache.ts";
+import type { Sequence } from "./kv-sequence.ts";
 import { usualTiles } from "./tiles.ts";
 import { Workers } from "./workers.ts";
 

@@ -5,7 +5,7 @@ import type { RowReader } from "../stream/row-reader.ts";
 import type { StageTiming } from "../timing/types.ts";
 import type { Arena } from "./arena.ts";
 import { type Buffers, MAXIMUM_ROWS } from "./buffers.ts";
-import type { Sequence } from "./kv-cache.ts";
+import type { Sequence } from "./kv-sequence.ts";
 import { fillRopeRow, ropeFrequencies } from "./rope-table.ts";
 
 /** One token of one sequence on its way through a sweep. */

@@ -2,18 +2,48 @@ import { join } from "node:path";
 import type { Address } from "../kernels/types.ts";
 import type { Cache } from "../store/cache.ts";
 import { SHADOW_DTYPES, type ShadowDtype, shadowFileName, shadowWeights } from "../store/shadow.ts";
-import type { Residence } from "../stream/residence.ts";
+import { planResidence, type Residence } from "../stream/residence.ts";
 import type { ResidentChunks } from "../stream/resident-cursor.ts";
 import { type ChunkRead, planSweep, type SweepPlan } from "../stream/sweep-plan.ts";
+import type { Arena } from "./arena.ts";
 
 /** As reads past the page cache want it. */
-export const SHADOW_ALIGNMENT = 4096;
+const SHADOW_ALIGNMENT = 4096;
 
 /** More than is lost between chunks in the engine's memory. */
-export const SHADOW_ROUNDING = 8 << 20;
+const SHADOW_ROUNDING = 8 << 20;
+
+/**
+ * Give a budget of memory to weights: to chunks that stay, and with a shadow to its copies first.
+ *
+ * @param budget bytes of weights
+ * @param limit how far the engine's memory may grow
+ */
+export function placeWeights(
+  cache: Cache,
+  plan: SweepPlan,
+  arena: Arena,
+  {
+    budget,
+    limit,
+    withShadow,
+  }: { readonly budget: number; readonly limit: number; readonly withShadow: boolean },
+): { readonly residence: Residence; readonly shadow: Shadow | undefined } {
+  const room = Math.min(budget, limit - arena.used - SHADOW_ROUNDING);
+  const chosen = withShadow ? chooseShadow(cache, plan, room) : undefined;
+  const bytes = chosen?.bytes ?? 0;
+  const address = arena.allocate(bytes, SHADOW_ALIGNMENT);
+  const residence = planResidence(
+    plan,
+    budget - bytes,
+    (wanted) => arena.allocateBelow(limit, wanted),
+    ({ stage }) => chosen?.whole.has(stage) ?? false,
+  );
+  return { residence, shadow: chosen && placeShadow(cache, chosen, plan, residence, address) };
+}
 
 /** What a budget is used for where there is a shadow. */
-export interface ShadowChoice {
+interface ShadowChoice {
   readonly dtype: ShadowDtype;
   /** Layers that stay in memory as they are, and serve both. */
   readonly whole: ReadonlySet<number>;
@@ -40,7 +70,7 @@ export interface Shadow extends ResidentChunks {
  *
  * @returns undefined where no copy fits
  */
-export function chooseShadow(
+function chooseShadow(
   { folder, manifest }: Cache,
   plan: SweepPlan,
   budget: number,
@@ -66,7 +96,7 @@ export function chooseShadow(
  *
  * @param address of its own chunks, `SHADOW_ALIGNMENT`
  */
-export function placeShadow(
+function placeShadow(
   { folder }: Cache,
   { dtype, whole, chunks, bytes }: ShadowChoice,
   plan: SweepPlan,

@@ -25,6 +25,7 @@ export function readHyperparameters(gguf: Gguf): Hyperparameters {
   const reader = new MetadataReader(gguf);
   const architecture = findArchitecture(reader.architecture, gguf.path);
   refuseExperts(reader, gguf.path);
+  refuseEncoders(reader, gguf.path);
 
   const width = reader.requiredInteger("embedding_length", SIZE);
   const shapes = readShapes(reader);
@@ -105,6 +106,18 @@ function readVocabulary(reader: MetadataReader, gguf: Gguf): number {
     throw reader.fail(`token_embd.weight has ${rows} rows for ${tokens} tokens`);
   }
   return rows;
+}
+
+/** In encoders a token attends to those behind it too. */
+function refuseEncoders(reader: MetadataReader, path: string): void {
+  if (reader.boolean("attention.causal") !== false) return;
+  throw new SluiceError(
+    "unsupported",
+    `${path} is an encoder (attention.causal is false), which writes no text`,
+    {
+      next: "Use a model that generates text.",
+    },
+  );
 }
 
 function refuseExperts(reader: MetadataReader, path: string): void {

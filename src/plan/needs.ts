@@ -1,5 +1,5 @@
 /** What a model takes in each dtype: known from its shapes alone. */
-import { BLOCK_POSITIONS, kvBlockBytes } from "../engine/kv-cache.ts";
+import { BLOCK_POSITIONS, kvBlockBytes } from "../engine/kv-block.ts";
 import type { KvType } from "../kernels/types.ts";
 import type { Hyperparameters, ModelPlan } from "../model/types.ts";
 import { DTYPES, type Dtype } from "../store/types.ts";

@@ -1,6 +1,6 @@
 import { residentBudget } from "../engine/budget.ts";
 import { allocateBuffers } from "../engine/buffers.ts";
-import { BLOCK_POSITIONS } from "../engine/kv-cache.ts";
+import { BLOCK_POSITIONS } from "../engine/kv-block.ts";
 import { kvMemoryBytes, splitKv } from "../engine/kv-split.ts";
 import { type Rehearsal, rehearse } from "../engine/rehearsal.ts";
 import { SluiceError } from "../errors.ts";

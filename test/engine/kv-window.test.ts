@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { afterAll, describe, expect, it } from "vitest";
-import { kvBlockBytes } from "../../src/engine/kv-cache.ts";
+import { kvBlockBytes } from "../../src/engine/kv-block.ts";
 import type { Model } from "../../src/engine/model.ts";
 import type { Session } from "../../src/engine/session.ts";
 import type { GenerateOptions, GenerateResult } from "../../src/engine/types.ts";

@@ -205,6 +205,7 @@ describe("readHyperparameters", () => {
       'positions are scaled by "dynamic"; sluice knows none, linear, yarn, longrope',
     ],
     ["experts", { "llama.expert_count": uint32(8) }, "a mixture of 8 experts"],
+    ["an encoder", { "llama.attention.causal": { type: "bool", value: false } }, "is an encoder"],
     [
       "more tokens than rows",
       { "tokenizer.ggml.tokens": { type: "array", items: "string", length: 101, offset: 0, bytes: 0 } },

@@ -2,7 +2,7 @@ import { SluiceError } from "../../errors.ts";
 import type { Tokenizer } from "../../text/types.ts";
 import { AnswerWriter } from "../answer-writer.ts";
 import type { Candidates } from "../candidates.ts";
-import type { Sequence } from "../kv-cache.ts";
+import type { Sequence } from "../kv-sequence.ts";
 import { type RowKind, rowKind } from "../tiles.ts";
 import type { StopReason } from "../types.ts";
 import type { BatchAnswer, BatchRequest } from "./types.ts";

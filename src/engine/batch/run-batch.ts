@@ -8,7 +8,7 @@
 import { SluiceError } from "../../errors.ts";
 import { Candidates } from "../candidates.ts";
 import type { Engine } from "../engine.ts";
-import type { Sequence } from "../kv-cache.ts";
+import type { Sequence } from "../kv-sequence.ts";
 import { type Company, Member } from "./member.ts";
 import { type Part, planSweep, shareRows } from "./plan-rows.ts";
 import { type Beginning, beginAs, findBeginning } from "./prefixes.ts";

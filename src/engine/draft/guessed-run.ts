@@ -1,6 +1,6 @@
 import type { DecodeTiming } from "../../timing/types.ts";
 import type { Engine } from "../engine.ts";
-import type { Sequence } from "../kv-cache.ts";
+import type { Sequence } from "../kv-sequence.ts";
 import { createRandom } from "../random.ts";
 import type { Row } from "../row-filler.ts";
 import { createSampler } from "../sampler.ts";

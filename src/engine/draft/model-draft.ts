@@ -1,5 +1,5 @@
 import type { Engine } from "../engine.ts";
-import type { Sequence } from "../kv-cache.ts";
+import type { Sequence } from "../kv-sequence.ts";
 import type { Row } from "../row-filler.ts";
 import { commonPrefix } from "../session.ts";
 import type { Draft, DraftContext } from "./types.ts";

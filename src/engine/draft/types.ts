@@ -1,4 +1,4 @@
-import type { Sequence } from "../kv-cache.ts";
+import type { Sequence } from "../kv-sequence.ts";
 import type { Sampler } from "../sampler.ts";
 
 /** Guesses what a model will say next. What is wrong with a guess costs time only: every token is verified. */

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { Engine } from "../../../src/engine/engine.ts";
-import { KvPool, Sequence } from "../../../src/engine/kv-cache.ts";
+import { KvPool } from "../../../src/engine/kv-cache.ts";
+import { Sequence } from "../../../src/engine/kv-sequence.ts";
 import type { Model } from "../../../src/engine/model.ts";
 import type { Row } from "../../../src/engine/row-filler.ts";
 import { SluiceError } from "../../../src/errors.ts";
