@@ -28,7 +28,9 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 describe("watch, without a terminal", () => {
   it("gives the answer on stdout, and plain lines on stderr", async () => {
-    const { code, stdout, stderr } = await sluice(["watch", MODEL, ...GREEDY, ...STORY, "--draft", "none"], { env });
+    const { code, stdout, stderr } = await sluice(["watch", MODEL, ...GREEDY, ...STORY, "--draft", "none"], {
+      env,
+    });
     expect(code).toBe(0);
     expect(stdout).toMatch(/^Once upon a time .* good day\.\n$/);
     expect(stderr).not.toContain("\x1b");
